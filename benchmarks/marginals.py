@@ -15,7 +15,7 @@ from discreet.accounting.conversion import zcdp_rho
 from discreet.linear.consistency import make_consistent
 from discreet.loss import ZCDP
 from discreet.release.tables.marginals import Marginals, every
-from discreet.release.tables.measure import tabulated
+from discreet.release.tables.measure import tabulate_cells
 from harness import Report, cpu_seconds
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -43,15 +43,15 @@ def main() -> None:
     for epsilon in (0.1, 1, 10):
         rho = zcdp_rho(epsilon=epsilon, delta=DELTA)
         alone = sqrt(len(wanted) / (2 * float(rho)))  # every marginal by itself
-        family = Marginals.planned(sizes, wanted, price=ZCDP(rho=rho))
+        family = Marginals.calibrate(sizes, wanted, price=ZCDP(rho=rho))
         claims = np.array([sqrt(family.variance(cut)) for cut in wanted])
         mean = float(np.sqrt((claims**2).mean()))
         report.faster(f"error of a cell at epsilon {epsilon}", mean, alone, "one by one")
-    exact = tabulated(codes, counts, family.hierarchies)
+    exact = tabulate_cells(codes, counts, family.hierarchies)
     found = {}
 
     def release() -> None:
-        made = Marginals.planned(sizes, wanted, price=ZCDP(rho=rho))
+        made = Marginals.calibrate(sizes, wanted, price=ZCDP(rho=rho))
         parts = made.release(exact)
         found.update({cut: parts.table(cut) for cut in wanted})
 
@@ -66,7 +66,7 @@ def main() -> None:
     cells = sum(table.size for table in found.values())
     report.greater("million cells", cells / 1e6, None, "-")
     rho = zcdp_rho(epsilon=1, delta=DELTA)
-    parts = Marginals.planned(sizes, wanted, price=ZCDP(rho=rho)).release(exact)
+    parts = Marginals.calibrate(sizes, wanted, price=ZCDP(rho=rho)).release(exact)
     seconds = cpu_seconds(lambda: found.update(make_consistent(parts, wanted, rounds=10).tables), 1)
     report.faster("CPU seconds of ten rounds without negative cells", seconds, None, "-")
     before, after, cells = 0.0, 0.0, 0

@@ -18,7 +18,7 @@ from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Counts, Unit, counts_for
-from discreet.release.tables.measure import expected
+from discreet.release.tables.measure import know_tables
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees, binary
 from discreet.release.tables.workload import Workload
@@ -35,13 +35,13 @@ def equal_shares(branches: tuple[int, ...], workload: Workload) -> float:
     hierarchy = Hierarchy(cells=CELLS, branches=branches)
     levels = {((0, level),) if level else (): 1.0 for level in range(hierarchy.depth + 1)}
     made = counts_for(levels, (hierarchy,), epsilon=Fraction(1), unit=Unit())
-    return Trees((hierarchy,), workload, made, expected(made, (hierarchy,))).rmse()
+    return Trees((hierarchy,), workload, made, know_tables(made, (hierarchy,))).rmse()
 
 
 def equal_gaussian(workload: Workload) -> float:
     """The error at sigma 1 of the binary tree of counts with Gaussian noise and equal shares."""
     hierarchy = binary(CELLS)
-    known = expected((), (hierarchy,))
+    known = know_tables((), (hierarchy,))
     levels = hierarchy.depth + 1
     for level in range(levels):
         known.know_table(((0, level),) if level else (), variance=float(levels))
@@ -103,7 +103,7 @@ def computed(report: Report) -> None:
         if workload is Workload.PREFIXES:
             report.faster("error of prefixes in sigma", ours, LOWER_BOUND, "lower bound")
     for side in (64, 256):
-        plan = Trees.planned((side, side), price=ZCDP(rho=0.5))
+        plan = Trees.calibrate((side, side), price=ZCDP(rho=0.5))
         report.faster(f"error of rectangles on {side} x {side} in sigma", plan.rmse(), None, "-")
     plan_seconds = cpu_seconds(lambda: ordered(CELLS, price=Pure(epsilon=1)))
     report.faster("CPU seconds to choose a tree", plan_seconds, None, "-")

@@ -84,14 +84,14 @@ def smooth_draws(rows: Integers, mechanism: object, draws: int) -> Iterator[int]
     """Medians released by smooth noise or by the ladder."""
     growth = query().growth(rows)
     for _ in range(draws):
-        yield query().held(mechanism.release(growth))  # type: ignore[attr-defined]
+        yield query().clamp(mechanism.release(growth))  # type: ignore[attr-defined]
 
 
 def laplace_draws(rows: Integers, epsilon: float, draws: int) -> Iterator[int]:
     """Medians with noise for the whole range."""
     exact = int(query().growth(rows).exact)
     noise = DiscreteLaplace(scale=UPPER / epsilon)
-    yield from (query().held(noise.release(exact)) for _ in range(draws))
+    yield from (query().clamp(noise.release(exact)) for _ in range(draws))
 
 
 def exponential_draws(rows: Integers, epsilon: float, draws: int) -> Iterator[int]:

@@ -30,7 +30,7 @@ from discreet.streams import (
     TextbookWeights,
     Weights,
 )
-from discreet.streams.hypothesis.fitting import fitted
+from discreet.streams.hypothesis.fitting import fit_counts
 from harness import Report, cpu_seconds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -162,7 +162,7 @@ def ours(parities: Parities, rows: Rows, stream: list[list[Predicate]]) -> Error
 
     def run() -> Errors:
         found = parities.release(rows.places, rows.counts)
-        weights = Weights.of(rows.domain, fitted(found))
+        weights = Weights.of(rows.domain, fit_counts(found))
         return measured(found.total * shares(weights, stream), exact, rows.count)
 
     return averaged(run)
@@ -175,7 +175,7 @@ def online(epsilon: str, rho: Fraction, rows: Rows, stream: list[list[Predicate]
     results = []
     for _ in range(SEEDS):
         found = parities.release(rows.places, rows.counts)
-        weights = Weights.of(rows.domain, fitted(found))
+        weights = Weights.of(rows.domain, fit_counts(found))
         epoch = Epoch.of(
             threshold=round(ALPHA[epsilon] * found.total), queries=TREES, sensitivity=ONE
         )
@@ -194,8 +194,8 @@ def online(epsilon: str, rho: Fraction, rows: Rows, stream: list[list[Predicate]
                 moved.append((Predicate.any_of(question, rows.domain), noisy))
                 weights.move(*moved[-1][:1], noisy / found.total)
         again = Parities.of(rows.domain, order=3, rho=left)
-        final = Measured.combined([found, again.release(rows.places, rows.counts)])
-        last = Weights.of(rows.domain, fitted(final))
+        final = Measured.combine([found, again.release(rows.places, rows.counts)])
+        last = Weights.of(rows.domain, fit_counts(final))
         for predicate, noisy in moved:
             last.move(predicate, noisy / final.total)
         results.append(

@@ -124,13 +124,13 @@ def _escape(sign: str, quote: str) -> str:
     if sign == quote:
         return f"\\{sign}"
     code = ord(sign)
-    if " " <= sign <= "~" or (code > 0x7F and sign.isprintable() and not _added(code)):
+    if " " <= sign <= "~" or (code > 0x7F and sign.isprintable() and not _is_newer(code)):
         return sign
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def _added(code: int) -> bool:
+def _is_newer(code: int) -> bool:
     place = bisect_right(_FIRSTS, code) - 1
     return place >= 0 and code <= _ADDED[place][1]

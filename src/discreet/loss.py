@@ -126,7 +126,7 @@ class Pure:
         """The epsilon of a pure mechanism that costs this price."""
         return self.epsilon
 
-    def concentrated(self, what: str) -> "ZCDP":
+    def require_rho(self, what: str) -> "ZCDP":
         """Refuse to pay for what only rho can pay for; `what` opens the message.
 
         Privacy: nothing is charged.
@@ -276,7 +276,7 @@ class ZCDP:
         """
         return sqrt_down(2 * self.rho)
 
-    def concentrated(self, _what: str) -> "ZCDP":
+    def require_rho(self, _what: str) -> "ZCDP":
         """Itself: rho pays for everything that has a price.
 
         Privacy: unchanged.
@@ -298,7 +298,7 @@ class ZCDP:
         Pure(epsilon=Fraction(0, 1))
         """
         if self.rho or self.delta:
-            raise _not_pure(self)
+            raise _impure_error(self)
         return Pure(epsilon=0)
 
     def zcdp(self) -> "ZCDP":
@@ -351,7 +351,7 @@ class Approximate:
         Pure(epsilon=Fraction(1, 1))
         """
         if self.delta:
-            raise _not_pure(self)
+            raise _impure_error(self)
         return Pure(epsilon=self.epsilon)
 
     def zcdp(self) -> ZCDP:
@@ -379,7 +379,7 @@ Price = Pure | ZCDP
 """What a question may cost, in the terms of the account that pays."""
 
 
-def _not_pure(loss: Loss) -> UnprovableRequest:
+def _impure_error(loss: Loss) -> UnprovableRequest:
     return UnprovableRequest(
         f"{loss!r} cannot be paid from a pure budget: it states no epsilon at delta=0. Use a "
         "pure mechanism (Laplace noise), or a budget with a delta. Nothing was charged."
@@ -408,11 +408,11 @@ def group(loss: Loss, size: int) -> Loss:
             )
         return ZCDP(rho=size**2 * loss.rho, delta=loss.delta)
     return Approximate(
-        epsilon=size * loss.epsilon, delta=min(Fraction(1), loss.delta * _steps_sum(loss, size))
+        epsilon=size * loss.epsilon, delta=min(Fraction(1), loss.delta * _sum_steps(loss, size))
     )
 
 
-def _steps_sum(loss: Approximate, size: int) -> Fraction:
+def _sum_steps(loss: Approximate, size: int) -> Fraction:
     """An upper bound on 1 + e^epsilon + ... + e^((size-1) epsilon), as far as it matters."""
     if not loss.delta or size == 1 or not loss.epsilon:
         return Fraction(size)
@@ -487,15 +487,11 @@ class Sensitivity:
             touched = min(touched, whole(groups_in_all, "groups_in_all"))
         if relation is Relation.ADD_REMOVE:
             return cls(
-                groups=touched,
-                per_group=rows_per_unit * largest,
-                total=rows_per_unit * largest,
+                groups=touched, per_group=rows_per_unit * largest, total=rows_per_unit * largest
             )
         spread = max(high, Fraction(0)) - min(low, Fraction(0))
         return cls(
-            groups=touched,
-            per_group=rows_per_unit * spread,
-            total=2 * rows_per_unit * largest,
+            groups=touched, per_group=rows_per_unit * spread, total=2 * rows_per_unit * largest
         )
 
     @property

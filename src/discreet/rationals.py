@@ -29,6 +29,7 @@ __all__ = [
     "rational",
     "sqrt_down",
     "sqrt_up",
+    "strict_probability",
     "whole",
 ]
 
@@ -45,33 +46,33 @@ def rational(value: Number, name: str = "value") -> Fraction:
     >>> rational(0.1) + rational(0.2) == rational(0.3)
     True
     """
-    given: object = value  # callers outside mypy pass anything, numpy scalars included
-    if type(given).__name__ in {"bool", "bool_"}:
+    number: object = value  # callers outside mypy pass anything, numpy scalars included
+    if type(number).__name__ in {"bool", "bool_"}:
         raise InvalidValue(f"{name} is the boolean {value!r}; write a number.")
-    if isinstance(given, Integral):
-        return Fraction(int(given))
-    if isinstance(given, Rational):
-        return Fraction(given)
-    if isinstance(given, Decimal):
-        return _from_decimal(given, name)
-    if isinstance(given, float):
-        if not math.isfinite(given):
-            raise InvalidValue(f"{name} is {float(given)}; it must be finite.")
-        return Fraction(float.__repr__(given))
+    if isinstance(number, Integral):
+        return Fraction(int(number))
+    if isinstance(number, Rational):
+        return Fraction(number)
+    if isinstance(number, Decimal):
+        return _from_decimal(number, name)
+    if isinstance(number, float):
+        if not math.isfinite(number):
+            raise InvalidValue(f"{name} is {float(number)}; it must be finite.")
+        return Fraction(float.__repr__(number))
     raise InvalidValue(
         f"{name} is {value!r}, {with_article(type(value).__name__)}; "
         "write an int, a Fraction, a Decimal or a float."
     )
 
 
-def _from_decimal(given: Decimal, name: str) -> Fraction:
-    if not given.is_finite():
-        raise InvalidValue(f"{name} is {given}; it must be finite.")
-    if abs(given.adjusted()) > _LARGEST_POWER_OF_TEN:
+def _from_decimal(number: Decimal, name: str) -> Fraction:
+    if not number.is_finite():
+        raise InvalidValue(f"{name} is {number}; it must be finite.")
+    if abs(number.adjusted()) > _LARGEST_POWER_OF_TEN:
         raise InvalidValue(
-            f"{name} is {given}; its power of ten must lie within +-{_LARGEST_POWER_OF_TEN}."
+            f"{name} is {number}; its power of ten must lie within +-{_LARGEST_POWER_OF_TEN}."
         )
-    return Fraction(given)
+    return Fraction(number)
 
 
 def nonnegative(value: Number, name: str = "value") -> Fraction:
@@ -105,8 +106,8 @@ def whole(value: int, name: str = "value", *, least: int = 1, most: int | None =
     Traceback (most recent call last):
     discreet.errors.InvalidValue: count is True; it must be an integer of at least 1.
     """
-    given: object = value
-    integer = isinstance(given, int) and not isinstance(given, bool)
+    number: object = value
+    integer = isinstance(number, int) and not isinstance(number, bool)
     if not integer or value < least or (most is not None and value > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
         shown = f"{value!r:.80}" if not integer or abs(value) < 10**80 else "far too large"
@@ -123,6 +124,19 @@ def probability(value: Number, name: str = "value") -> Fraction:
     number = rational(value, name)
     if not 0 <= number <= 1:
         raise InvalidValue(f"{name} is {value}; it must lie between 0 and 1.")
+    return number
+
+
+def strict_probability(value: Number, name: str = "value") -> Fraction:
+    """Read a number between 0 and 1, neither allowed.
+
+    >>> strict_probability(1, "confidence")
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: confidence is 1; it must lie between 0 and 1, both excluded.
+    """
+    number = rational(value, name)
+    if not 0 < number < 1:
+        raise InvalidValue(f"{name} is {value}; it must lie between 0 and 1, both excluded.")
     return number
 
 

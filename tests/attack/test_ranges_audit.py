@@ -13,7 +13,7 @@ from discreet.audit.exact import enumerate_loss
 from discreet.linear.hierarchy import Hierarchy
 from discreet.rationals import ceil_decimal, log_bounds
 from discreet.release.tables.allocation import Contrast, Unit, contrasts_for
-from discreet.release.tables.measure import measured
+from discreet.release.tables.measure import measure_tables
 from support.release_laws import blocks_law
 
 HALF = Fraction(1, 2)  # stands for exp(-epsilon/2): then epsilon is 2 ln 2
@@ -63,7 +63,7 @@ def test_a_contrast_priced_as_if_it_were_divided_is_caught():
     wrong = Contrast(right.cut, type(right.noise).of_variance(4), right.loss)
 
     def draw(exact):
-        parts = measured([wrong], hierarchies, lambda _: np.array(exact))
+        parts = measure_tables([wrong], hierarchies, lambda _: np.array(exact))
         parts.add_contrast((), np.zeros(()), variance=1.0)
         return float(parts.table(((0, 1),))[0])
 

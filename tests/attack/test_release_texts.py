@@ -176,8 +176,8 @@ def test_a_part_for_other_rows_than_the_frame_is_refused(session):
         replace(frame, plan=replace(frame.plan, query=limited)),
     ):
         with pytest.raises(InvalidValue, match="other rows"):
-            StatisticsPart.planned(wrong, "n", {"n": "COUNT(*)"}, price=price)
-    assert StatisticsPart.planned(frame, "n", {"n": "COUNT(*)"}, price=price).loss == price
+            StatisticsPart.build(wrong, "n", {"n": "COUNT(*)"}, price=price)
+    assert StatisticsPart.build(frame, "n", {"n": "COUNT(*)"}, price=price).loss == price
 
 
 def test_plain_texts_are_read_with_the_noise_of_the_table(session):

@@ -19,7 +19,7 @@ from discreet.noise.bits import system
 from discreet.rationals import ceil_decimal, log_bounds
 from discreet.robust.blocks.blocks import SampleAndAggregate
 from discreet.robust.blocks.summaries import BlockMean, BlockMode, Setting
-from discreet.robust.moments.balls import coarseness, held
+from discreet.robust.moments.balls import coarseness, shrink_to_ball
 from discreet.robust.moments.coinpress import CoinPress
 from discreet.robust.moments.location import BinWidth, Location
 from discreet.robust.moments.spectrum import AnalyzeGauss
@@ -94,16 +94,16 @@ def test_the_choice_of_a_width_keeps_its_epsilon_and_a_bolder_one_does_not():
 def test_held_rows_are_never_longer_than_the_radius(rows, centre, radius):
     bits = coarseness(radius, 1 << 26)
     limit = radius >> bits
-    kept = held(np.array(rows), np.array(centre), limit, bits)
+    kept = shrink_to_ball(np.array(rows), np.array(centre), limit, bits)
     assert all(sum(int(value) ** 2 for value in row) <= limit**2 for row in kept)
-    near = held(np.array([[3, -4, 0]]), np.zeros(3, dtype=np.int64), 5, 0)
+    near = shrink_to_ball(np.array([[3, -4, 0]]), np.zeros(3, dtype=np.int64), 5, 0)
     assert near.tolist() == [[3, -4, 0]]  # what is inside stays
 
 
 def test_one_row_moves_the_matrix_by_the_square_of_the_radius():
     mechanism = AnalyzeGauss(columns=3, radius=7, rho=HALF)
     for row in product((-9, 0, 4, 7), repeat=3):
-        kept = held(np.array([row]), np.zeros(3, dtype=np.int64), 7, 0)[0]
+        kept = shrink_to_ball(np.array([row]), np.zeros(3, dtype=np.int64), 7, 0)[0]
         upper = np.outer(kept, kept)[np.triu_indices(3)]
         assert int((upper**2).sum()) <= 7**4
     assert mechanism.noise.sigma_squared == 7**4

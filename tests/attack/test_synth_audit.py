@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, coded
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, code_rows
 
 SIZES = (2, 2)
 GROUPS = (np.arange(2), np.arange(2))
@@ -27,7 +27,7 @@ def cells(rows):
 def law(rows, scale):
     exact, scores = cells(rows), []
     for each in CANDIDATES:
-        codes, size = coded(exact.places, each.clique, SIZES)
+        codes, size = code_rows(exact.places, each.clique, SIZES)
         distance = np.abs(SCORE_STEPS * exact.marginal(codes, size) - each.expected).sum()
         scores.append(each.weight * (int(distance) - each.handicap) / float(scale))
     weights = [math.exp(score - max(scores)) for score in scores]

@@ -42,7 +42,7 @@ ALLOWED = {
     "ledger/store/server.py:refuse": "a refusal",
     "ledger/verification.py:check_accounts": "a refusal",
     "release/synth/stages.py:__post_init__": "a refusal",
-    "release/synth/stages.py:_named": "the name of the analyst's own function",
+    "release/synth/stages.py:_name_stage": "the name of the analyst's own function",
     "server/accounts.py:remove": "a refusal",
 }
 

@@ -22,14 +22,14 @@ from discreet.loss import ZCDP, Pure
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.mechanisms.combinations import combined as _combined
 from discreet.mechanisms.combinations.combined import deviations_95
-from discreet.release.parts.counts import reaching
+from discreet.release.parts.counts import widen_intervals
 from discreet.release.tables.allocation import Counts
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees
 from discreet.release.tables.workload import Workload
 from discreet.streams.counter.running_sums import RunningSums
-from discreet.streams.hypothesis.parities import Parities, _parts, _squares
+from discreet.streams.hypothesis.parities import Parities, _factors, _squared_norms
 from discreet.streams.synopsis.snapshot import Update
 from support.combination_laws import beyond
 from support.surface import ROOT
@@ -79,7 +79,7 @@ def _worst(noises, influence, reaches):
     ("sizes", "orders"), [((3,), [1]), ((2, 3), [1, 2]), ((2, 2, 2), [0, 1, 2])]
 )
 def test_marginals_are_within_their_half_widths(sizes, orders, price):
-    family = Marginals.planned(sizes, every(sizes, orders), price=price)
+    family = Marginals.calibrate(sizes, every(sizes, orders), price=price)
     for cut in family.wanted:
         noises, influence = _influence(
             family.measurements, family.hierarchies, lambda parts, cut=cut: parts.table(cut)
@@ -116,7 +116,7 @@ def test_counts_up_to_each_value_are_within_their_half_widths(workload, price):
 
 @pytest.mark.parametrize("price", PRICES, ids=_named)
 def test_cells_over_two_axes_are_within_their_half_widths(price):
-    plan = Trees.planned((2, 3), price=price)
+    plan = Trees.calibrate((2, 3), price=price)
     found = plan.release(np.zeros((2, 3), dtype=np.int64))
     reach = math.sqrt(plan.box_variance([(0, 1), (0, 1)])) * deviations_95(found.noises)
     finest = tuple((axis, each.depth) for axis, each in enumerate(plan.hierarchies))
@@ -212,12 +212,12 @@ def _laplace_tail(factor):
 def test_finished_counts_lie_in_intervals_that_hold_what_unbiased_ones_hold(rows):
     """Whatever finishing does, a count in the unbiased interval is in the one that is told."""
     told, unbiased, reach = (np.array(column) for column in zip(*rows, strict=True))
-    low, high = reaching(told, unbiased, reach, finish="non-negative")
+    low, high = widen_intervals(told, unbiased, reach, finish="non-negative")
     assert (low <= told).all()
     assert (told <= high).all()
     assert (low <= np.maximum(unbiased - reach, 0)).all()
     assert (high >= np.maximum(unbiased + reach, 0)).all()
-    plain = reaching(unbiased, unbiased, reach, finish="least-squares")
+    plain = widen_intervals(unbiased, unbiased, reach, finish="least-squares")
     assert (plain[0] == unbiased - reach).all()
     assert (plain[1] == unbiased + reach).all()
 
@@ -229,8 +229,10 @@ def test_what_a_synopsis_has_measured_is_within_its_half_width(where, rho):
     made = Parities.of(domain, order=2, rho=Fraction(rho))
     question = Predicate.where(where, domain)
     noises, factors = [], []
-    for axes, part in _parts(made, question).items():
-        for square, factor in zip(np.ravel(_squares(domain, axes)), np.ravel(part), strict=True):
+    for axes, part in _factors(made, question).items():
+        for square, factor in zip(
+            np.ravel(_squared_norms(domain, axes)), np.ravel(part), strict=True
+        ):
             noises.append(DiscreteGaussian.of_variance(made.variances[axes] * int(square)))
             factors.append(float(factor))
     assert beyond(noises, factors, made.half_width_of(question)) <= 0.05

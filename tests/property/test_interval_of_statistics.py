@@ -176,7 +176,7 @@ def test_intervals_of_means_hold_whoever_answers(epsilon, people):
         mean(Tally(question, people, (people - ones, ones))).interval()
         for ones in range(people + 1)
     ]
-    low, high = question.decoded()
+    low, high = question.decode_cells()
     likely = float((10 - low) / (high - low))  # the chance of a one at the upper end: unbiased
     for top in {0, people // 2, people}:
         law = np.convolve(_binomial(top, likely), _binomial(people - top, 1 - likely))

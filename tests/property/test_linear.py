@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from discreet.linear.allocation import split_price
 from discreet.linear.components import Components
-from discreet.linear.contrasts import contrasted, norms, restored, transform
+from discreet.linear.contrasts import contrast_rows, from_contrasts, norms, to_contrasts
 from discreet.linear.factorisation import decoder_column, encoder_column
-from discreet.linear.hierarchy import Hierarchy, below, shape_of
+from discreet.linear.hierarchy import Hierarchy, coarsen, shape_of
 from discreet.linear.marginals import count_cells, sum_to
 from discreet.linear.simplex import project_to_simplex
 
@@ -85,10 +85,10 @@ def test_contrasts_are_products_with_orthogonal_rows(shape, data):
     table = np.array(cells).reshape(shape)
     rows, squares = np.ones((1, 1), dtype=np.int64), np.ones(1, dtype=np.int64)
     for size in shape:
-        rows, squares = np.kron(rows, transform(size)), np.kron(squares, norms(size))
+        rows, squares = np.kron(rows, contrast_rows(size)), np.kron(squares, norms(size))
     assert (rows @ rows.T == np.diag(squares)).all()
-    assert (contrasted(table).ravel() == rows @ table.ravel()).all()
-    assert np.allclose(restored(contrasted(table)), table)
+    assert (to_contrasts(table).ravel() == rows @ table.ravel()).all()
+    assert np.allclose(from_contrasts(to_contrasts(table)), table)
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
@@ -113,7 +113,7 @@ def test_components_are_least_squares(branches, data):
     """Tables of different cuts and variances, against numpy's solver."""
     hierarchies = tuple(Hierarchy(cells=prod(each), branches=each) for each in branches)
     finest = tuple((axis, each.depth) for axis, each in enumerate(hierarchies) if each.depth)
-    cuts = [*data.draw(st.lists(st.sampled_from(below(finest)), max_size=3)), finest]
+    cuts = [*data.draw(st.lists(st.sampled_from(coarsen(finest)), max_size=3)), finest]
     parts, rows, noisy = Components(hierarchies), [], []
     for cut in cuts:
         shape = shape_of(cut, hierarchies)
@@ -123,7 +123,7 @@ def test_components_are_least_squares(branches, data):
         rows.append(block_sums(cut, hierarchies) / np.sqrt(variance))
         noisy.append(np.array(values) / np.sqrt(variance))
     cells = np.linalg.lstsq(np.concatenate(rows), np.concatenate(noisy), rcond=None)[0]
-    for cut in below(finest):
+    for cut in coarsen(finest):
         expected = block_sums(cut, hierarchies) @ cells
         assert np.allclose(parts.table(cut).ravel(), expected, atol=1e-8)
 

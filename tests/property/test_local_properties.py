@@ -41,4 +41,4 @@ def test_merging_is_associative_and_commutative(piles, which):
 @given(pile=answers, which=st.sampled_from(QUESTIONS[:5]))
 def test_counts_are_the_sums_of_supports(pile, which):
     reports = which.release(pile)
-    assert which.count(reports).tolist() == which.supported(reports).sum(axis=0).tolist()
+    assert which.count(reports).tolist() == which.mark_supported(reports).sum(axis=0).tolist()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Hierarchy, below, shape_of
+from discreet.linear.hierarchy import Hierarchy, coarsen, shape_of
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.release.tables.allocation import Unit
 from discreet.release.tables.blocks import Blocks, deviations
@@ -38,7 +38,7 @@ def test_a_table_is_the_sum_of_its_components(hierarchies, data):
     parts.add_table(cut, table, variance=2.0)
     assert np.allclose(parts.table(cut), table)
     assert np.isclose(parts.variance(cut), 2.0)
-    for coarser in below(cut):
+    for coarser in coarsen(cut):
         assert np.isclose(np.sum(parts.table(coarser)), table.sum())
 
 
@@ -47,9 +47,9 @@ def test_a_table_is_the_sum_of_its_components(hierarchies, data):
 def test_marginals_use_up_their_price_and_no_more(sizes, price, unit):
     weights = every(sizes, range(len(sizes) + 1))
     for paid in (Pure(epsilon=price), ZCDP(rho=price)):
-        family = Marginals.planned(sizes, weights, price=paid, unit=unit)
+        family = Marginals.calibrate(sizes, weights, price=paid, unit=unit)
         assert family.loss == paid
-        double = Marginals.planned(
+        double = Marginals.calibrate(
             sizes,
             weights,
             price=Pure(epsilon=2 * price) if isinstance(paid, Pure) else ZCDP(rho=2 * price),
@@ -69,7 +69,7 @@ def test_ordered_plans_keep_their_price_and_are_no_worse_than_plain_cells(
         assert plan.loss == paid
         assert plan.rmse(workload) >= 0
         if isinstance(paid, ZCDP):
-            trees = Trees.planned((cells,), price=paid, unit=unit, workload=workload)
+            trees = Trees.calibrate((cells,), price=paid, unit=unit, workload=workload)
             assert plan.rmse(workload) <= trees.rmse(workload)
 
 

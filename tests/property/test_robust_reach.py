@@ -72,13 +72,13 @@ def test_the_reach_of_a_slope_holds_every_slope_around(rows, moved):
 
     def slope(one):
         if not one:
-            return query.held(None)
+            return query.clamp(None)
         count = len(one)
         x, y = (Fraction(sum(row[side] for row in one), count) for side in (0, 1))
         spread = sum((row[0] - x) ** 2 for row in one)
         if spread < 9:
-            return query.held(None)
-        return query.held(sum((row[0] - x) * (row[1] - y) for row in one) / spread)
+            return query.clamp(None)
+        return query.clamp(sum((row[0] - x) * (row[1] - y) for row in one) / spread)
 
     start = tuple(sorted(rows))
     reachable = query.around(list(start))

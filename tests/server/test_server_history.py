@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import discreet
-from discreet.accounting.filters import Currency, price, rounded_total
+from discreet.accounting.filters import Currency, price, round_total
 from discreet.cli import app as command_line
 from discreet.curator.answer import Answer
 from discreet.curator.curator import Curator
@@ -165,7 +165,7 @@ def fold(losses, account):
     total, deltas = Fraction(0), Fraction(0)
     for loss in losses:
         cost, delta = price(loss, currency)
-        total, deltas = rounded_total(total + cost), rounded_total(deltas + delta)
+        total, deltas = round_total(total + cost), round_total(deltas + delta)
     return total, deltas
 
 
@@ -174,8 +174,8 @@ def told(lines):
     amounts = [(each["spent"].get("epsilon") or each["spent"]["rho"]) for each in lines]
     total, deltas = Fraction(0), Fraction(0)
     for amount, each in zip(amounts, lines, strict=True):
-        total = rounded_total(total + Fraction(amount))
-        deltas = rounded_total(deltas + Fraction(each["spent"]["delta"]))
+        total = round_total(total + Fraction(amount))
+        deltas = round_total(deltas + Fraction(each["spent"]["delta"]))
     return total, deltas
 
 

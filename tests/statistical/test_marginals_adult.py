@@ -9,7 +9,7 @@ import pytest
 
 from discreet.loss import ZCDP
 from discreet.release.tables.marginals import Marginals, every
-from discreet.release.tables.measure import tabulated
+from discreet.release.tables.measure import tabulate_cells
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -32,8 +32,8 @@ def test_claimed_errors_are_those_seen_and_tables_agree():
     """
     sizes, codes = adult()
     wanted = every(sizes, [1, 2, 3])
-    family = Marginals.planned(sizes, wanted, price=ZCDP(rho=0.01))
-    exact = tabulated(codes, np.ones(len(codes[0]), dtype=np.int64), family.hierarchies)
+    family = Marginals.calibrate(sizes, wanted, price=ZCDP(rho=0.01))
+    exact = tabulate_cells(codes, np.ones(len(codes[0]), dtype=np.int64), family.hierarchies)
     found = family.release(exact)
     compared = 0
     for cut in wanted:

@@ -16,7 +16,7 @@ from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Unit, contrasts_for, counts_for
 from discreet.release.tables.blocks import Blocks
 from discreet.release.tables.marginals import Marginals, every
-from discreet.release.tables.measure import measured
+from discreet.release.tables.measure import measure_tables
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.running import Running, square_root
 from discreet.release.tables.workload import Workload
@@ -62,7 +62,7 @@ def test_the_noise_of_a_contrast_fits():
     exact = np.array([9, 4])
     seen = []
     for _ in range(DRAWS):
-        parts = measured([made], hierarchies, lambda _: exact)
+        parts = measure_tables([made], hierarchies, lambda _: exact)
         parts.add_contrast((), np.zeros(()), variance=1.0)
         seen.append(round(4 * float(parts.table(((0, 1),))[0])) - 4 * 5 // 2)
     weights = gaussian_weights(float(made.noise.sigma_squared))
@@ -81,7 +81,8 @@ def test_the_noise_of_counts_fits():
     (made,) = counts_for({((0, 1),): 1.0}, hierarchies, epsilon=Fraction(1, 2), unit=Unit())
     exact = np.array([1, 2, 3])
     seen = [
-        measured([made], hierarchies, lambda _: exact).table(((0, 1),)) - exact for _ in range(2000)
+        measure_tables([made], hierarchies, lambda _: exact).table(((0, 1),)) - exact
+        for _ in range(2000)
     ]
     assert check_fit(
         np.rint(seen).astype(np.int64),
@@ -92,7 +93,7 @@ def test_the_noise_of_counts_fits():
 
 def test_the_noise_of_the_factorisation_fits():
     cells = 8
-    plan = Running.planned(cells, rho=Fraction(1, 2), unit=Unit())
+    plan = Running.calibrate(cells, rho=Fraction(1, 2), unit=Unit())
     # Counted in steps of sigma/8, so that the law has a table of moderate size.
     column = np.array(square_root(cells))
     matrix = np.array(
@@ -116,7 +117,7 @@ def test_the_noise_of_the_factorisation_fits():
 def test_marginals_have_the_variance_they_claim(price):
     """1,200 releases: the mean square is within half of it, seven of its deviations and more."""
     sizes = (2, 3, 4)
-    family = Marginals.planned(sizes, every(sizes, [1, 2]), price=price)
+    family = Marginals.calibrate(sizes, every(sizes, [1, 2]), price=price)
     truth = measured_truth(family)
     squares = dict.fromkeys(family.wanted, 0.0)
     turns = 1_200

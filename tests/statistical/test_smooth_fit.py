@@ -142,16 +142,16 @@ def test_triangles_end_to_end():
     query = SmoothTriangles(nodes=8)
     growth = query.growth(graph)
     law = law_of(growth, 1.0)
-    top = query.held(10**9)
+    top = query.clamp(10**9)
     held = dict.fromkeys(range(top + 1), 0.0)
     for value, chance in law.items():
-        held[query.held(value)] += chance
+        held[query.clamp(value)] += chance
     samples = [estimate(query, graph, LadderMechanism(epsilon=1)).noisy for _ in range(DRAWS // 2)]
     check_fit(samples, held, name="triangles by the ladder")
     narrow = law_of(Growth(exact=growth.exact, rungs=[], limit=1), 1.0)
     planted = dict.fromkeys(range(top + 1), 0.0)
     for value, chance in narrow.items():
-        planted[query.held(value)] += chance
+        planted[query.clamp(value)] += chance
     assert rejects(check_fit, samples, planted, name="one triangle an edge")
 
 

@@ -12,9 +12,16 @@ import pytest
 from discreet.loss import Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import system
-from discreet.release.synth.grade import grading
+from discreet.release.synth.grade import plan_grade
 from discreet.release.synth.mwem import Worst
-from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, OneWayCounts, Round, coded
+from discreet.release.synth.rounds import (
+    SCORE_STEPS,
+    Candidate,
+    Cells,
+    OneWayCounts,
+    Round,
+    code_rows,
+)
 from support.fit import check_fit, rejects
 from support.mechanism_laws import gaussian_weights, laplace_cdf
 
@@ -37,7 +44,7 @@ def law(scale):
     """The probability of each pair, by definition."""
     scores = []
     for each in candidates():
-        codes, size = coded(EXACT.places, each.clique, SIZES)
+        codes, size = code_rows(EXACT.places, each.clique, SIZES)
         counts = [
             sum(
                 n
@@ -80,7 +87,7 @@ def chosen(found):
 def noise(found):
     parts = []
     for each in found:
-        codes, size = coded(EXACT.places, each.clique, SIZES)
+        codes, size = code_rows(EXACT.places, each.clique, SIZES)
         parts.append(each.counts - EXACT.marginal(codes, size))
     return np.concatenate(parts)
 
@@ -107,7 +114,7 @@ def test_one_way_counts_get_the_noise_they_are_priced_for():
 def test_multiplicative_weights_add_laplace_noise():
     (only,) = (each for each in candidates() if each.clique == (0, 1))
     step = Worst(SIZES, (only,), Fraction(0), Fraction(5))
-    codes, size = coded(EXACT.places, (0, 1), SIZES)
+    codes, size = code_rows(EXACT.places, (0, 1), SIZES)
     exact = EXACT.marginal(codes, size)
     parts = [step.release(EXACT, system)[0].counts - exact for _ in range(3000)]
     samples = np.concatenate(parts)
@@ -119,7 +126,7 @@ def test_multiplicative_weights_add_laplace_noise():
 
 def test_a_grade_has_the_noise_it_is_priced_for():
     rows = np.zeros((5, 3), dtype=np.int64)
-    step = grading(SIZES, rows, total=7.0, rho=Fraction(2000), sensitivity=Sensitivity.single(1))
+    step = plan_grade(SIZES, rows, total=7.0, rho=Fraction(2000), sensitivity=Sensitivity.single(1))
     still = replace(step, variances=(Fraction(1, 10**6),) * 3)
     exact = np.array([int(each.counts[0]) for each in still.release(EXACT, system)])
     sums = np.array(

@@ -12,16 +12,8 @@ from discreet.accounting.calibration import (
     zcdp_share,
 )
 from discreet.accounting.composition import advanced, basic, optimal
-from discreet.accounting.conversion import (
-    zcdp,
-    zcdp_delta,
-    zcdp_epsilon,
-    zcdp_rho,
-)
-from discreet.accounting.discrete_gaussian import (
-    discrete_gaussian_delta,
-    discrete_gaussian_epsilon,
-)
+from discreet.accounting.conversion import zcdp, zcdp_delta, zcdp_epsilon, zcdp_rho
+from discreet.accounting.discrete_gaussian import discrete_gaussian_delta, discrete_gaussian_epsilon
 from discreet.accounting.filters import Filter
 from discreet.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from discreet.accounting.meaning import Meaning, explain

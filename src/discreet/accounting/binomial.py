@@ -3,9 +3,11 @@
 """
 
 import decimal
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
+from discreet.accounting.normal import to_decimal
 from discreet.rationals import ceil_decimal
 
 __all__ = ["smallest_epsilon"]
@@ -22,34 +24,14 @@ def _context() -> decimal.Context:
     return decimal.Context(prec=_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=traps)
 
 
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
-
-
-def _downwards(
-    start: int, count: int, odds: Decimal, enough: Decimal
-) -> tuple[list[Decimal], Decimal]:
-    """Weights of start-1, start-2, ... relative to that of start, and a bound on the rest."""
+def _add_terms(ratios: Iterable[Decimal], enough: Decimal) -> tuple[list[Decimal], Decimal]:
+    """Weights away from the mode, from the ratio of each to the one before, and a bound on the rest
+    once that is at most `enough`.
+    """
     weights: list[Decimal] = []
     weight = Decimal(1)
-    for misses in range(start, 0, -1):
-        ratio = odds * misses / (count - misses + 1)
-        # Ratios fall from here on, so the rest is below a geometric series.
-        if ratio < 1 and weight * ratio <= enough * (1 - ratio):
-            return weights, weight * ratio / (1 - ratio)
-        weight *= ratio
-        weights.append(weight)
-    return weights, Decimal(0)
-
-
-def _upwards(
-    start: int, count: int, odds: Decimal, enough: Decimal
-) -> tuple[list[Decimal], Decimal]:
-    """Weights of start+1, start+2, ... relative to that of start, and a bound on the rest."""
-    weights: list[Decimal] = []
-    weight = Decimal(1)
-    for misses in range(start, count):
-        ratio = (count - misses) / (odds * (misses + 1))
+    for ratio in ratios:
+        # Ratios fall away from the mode, so the rest is below a geometric series.
         if ratio < 1 and weight * ratio <= enough * (1 - ratio):
             return weights, weight * ratio / (1 - ratio)
         weight *= ratio
@@ -71,23 +53,25 @@ def smallest_epsilon(*, epsilon: Fraction, count: int, delta: Fraction) -> Fract
     if not delta:
         return count * epsilon
     with decimal.localcontext(_context()):
-        solved = Fraction(_solve(epsilon, count, _decimal(delta)))
+        solved = Fraction(_solve(epsilon, count, to_decimal(delta)))
     # The rounding errors of the logarithm and of the step boundaries are far below 10**-40.
     bound = max(Fraction(0), solved + Fraction(1, 10**40))
     return min(ceil_decimal(bound), count * epsilon)
 
 
 def _solve(epsilon: Fraction, count: int, delta: Decimal) -> Decimal:
-    odds = _decimal(epsilon).exp()
+    odds = to_decimal(epsilon).exp()
     mode = min(count, int((count + 1) / (odds + 1)))
-    below, rest_below = _downwards(mode, count, odds, delta * _NEGLIGIBLE)
-    above, rest_above = _upwards(mode, count, odds, _NEGLIGIBLE * _NEGLIGIBLE)
+    falling = (odds * misses / (count - misses + 1) for misses in range(mode, 0, -1))
+    rising = ((count - misses) / (odds * (misses + 1)) for misses in range(mode, count))
+    below, rest_below = _add_terms(falling, delta * _NEGLIGIBLE)
+    above, rest_above = _add_terms(rising, _NEGLIGIBLE * _NEGLIGIBLE)
     weights = [*reversed(below), Decimal(1), *above]
     first = mode - len(below)
     # Leaving terms out of the total only makes every probability look larger.
     allowed = delta * sum(weights) * (1 - _ERROR)
     grow = odds * odds
-    back = _decimal((2 * first - count) * epsilon).exp()  # e^-loss at `misses`
+    back = to_decimal((2 * first - count) * epsilon).exp()  # e^-loss at `misses`
     hits, false_hits = rest_below * (1 + _ERROR), Decimal(0)
     for misses, weight in enumerate(weights, first):
         hits += weight

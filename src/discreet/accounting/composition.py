@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Literal, overload
 
 from discreet.accounting.binomial import smallest_epsilon
+from discreet.accounting.normal import to_decimal
 from discreet.accounting.pld.distribution import Distribution
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import Approximate, Loss, Pure
@@ -30,7 +31,7 @@ __all__ = ["advanced", "basic", "optimal"]
 _ONE = Fraction(1)
 
 
-def _statements(losses: Iterable[Loss]) -> list[Approximate]:
+def _state_all(losses: Iterable[Loss]) -> list[Approximate]:
     """Each loss as an (epsilon, delta) statement, or a refusal."""
     return [loss.approximate() for loss in losses]
 
@@ -45,7 +46,7 @@ def basic(losses: Iterable[Loss]) -> Pure | Approximate:
     >>> basic([Pure(epsilon=1), Approximate(epsilon=1, delta=1e-6)]).delta
     Fraction(1, 1000000)
     """
-    statements = _statements(losses)
+    statements = _state_all(losses)
     epsilon = sum((part.epsilon for part in statements), Fraction(0))
     delta = sum((part.delta for part in statements), Fraction(0))
     if not delta:
@@ -85,7 +86,7 @@ def advanced(
     >>> float(advanced(epsilon=0.1, count=1000, slack=1e-6, form="dwork-roth").epsilon)
     27.13967317025586
     """
-    runs = _runs(losses, epsilon, delta, count)
+    runs = _tally_runs(losses, epsilon, delta, count)
     failure = positive(slack, "slack")
     if failure >= 1:
         raise InvalidValue(f"slack is {slack}; it must be below 1, for instance 1e-6.")
@@ -102,7 +103,7 @@ def advanced(
     return Approximate(epsilon=ceil_decimal(spread + drift), delta=min(_ONE, deltas + failure))
 
 
-def _runs(
+def _tally_runs(
     losses: Iterable[Loss] | None, epsilon: Number | None, delta: Number, count: int | None
 ) -> list[tuple[Approximate, int]]:
     """The batch as distinct (epsilon, delta) statements with their multiplicities."""
@@ -110,7 +111,7 @@ def _runs(
         if epsilon is not None or count is not None or delta:
             raise InvalidValue("give either a list of losses or epsilon and count, not both.")
         tally: dict[Approximate, int] = {}
-        for part in _statements(losses):
+        for part in _state_all(losses):
             tally[part] = tally.get(part, 0) + 1
         return list(tally.items())
     if epsilon is None or count is None:
@@ -146,8 +147,8 @@ def optimal(
     True
     """
     target = probability(target_delta, "target_delta")
-    runs = _runs(losses, epsilon, delta, count)
-    left = _delta_left(runs, target)
+    runs = _tally_runs(losses, epsilon, delta, count)
+    rest = _remaining_delta(runs, target)
     tally: dict[Fraction, int] = {}
     for part, times in runs:
         if part.epsilon:
@@ -156,13 +157,13 @@ def optimal(
         return Approximate(epsilon=0, delta=target)
     if len(tally) == 1:
         [(alone, times)] = tally.items()
-        bound = smallest_epsilon(epsilon=alone, count=times, delta=left)
+        bound = smallest_epsilon(epsilon=alone, count=times, delta=rest)
     else:
-        bound = _mixed(tally, left)
+        bound = _bound_mixed(tally, rest)
     return Approximate(epsilon=bound, delta=target)
 
 
-def _mixed(tally: dict[Fraction, int], delta: Fraction) -> Fraction:
+def _bound_mixed(tally: dict[Fraction, int], delta: Fraction) -> Fraction:
     """The optimal epsilon of different pure losses, from above."""
     total = sum((epsilon * times for epsilon, times in tally.items()), Fraction(0))
     if not delta:
@@ -174,7 +175,7 @@ def _mixed(tally: dict[Fraction, int], delta: Fraction) -> Fraction:
     return min(total, ceil_decimal(Fraction(upper))) if math.isfinite(upper) else total
 
 
-def _delta_left(runs: list[tuple[Approximate, int]], target: Fraction) -> Fraction:
+def _remaining_delta(runs: list[tuple[Approximate, int]], target: Fraction) -> Fraction:
     """What the deltas of the parts leave of the target: 1 - (1-target)/prod(1-delta), rounded down.
 
     An (epsilon, delta) mechanism is dominated by one that gives the input away with probability
@@ -187,17 +188,16 @@ def _delta_left(runs: list[tuple[Approximate, int]], target: Fraction) -> Fracti
     digits = 60 + smallest.denominator.bit_length() // 3
     with decimal.localcontext() as context:
         context.prec, context.Emin, context.Emax = digits, decimal.MIN_EMIN, decimal.MAX_EMAX
-        kept = Decimal(1)
+        survival = Decimal(1)
         for delta, times in failing:
-            survive = 1 - delta
-            kept *= (Decimal(survive.numerator) / Decimal(survive.denominator)) ** times
+            survival *= to_decimal(1 - delta) ** times
         # A power of up to 10**20 and a few products lose at most 25 of the digits.
-        kept *= 1 - Decimal(10) ** (25 - digits)
-        left = 1 - (1 - target) / Fraction(kept) if kept else Fraction(-1)
-    if left < 0:
+        survival *= 1 - Decimal(10) ** (25 - digits)
+        rest = 1 - (1 - target) / Fraction(survival) if survival else Fraction(-1)
+    if rest < 0:
         total = sum(times * delta for delta, times in failing)
         raise UnprovableRequest(
             f"the deltas of the parts come to about {float(total):g} and the target is "
             f"{float(target):g}; raise target_delta. Nothing was computed."
         )
-    return left
+    return rest

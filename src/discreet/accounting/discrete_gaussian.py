@@ -8,9 +8,16 @@ from decimal import Decimal
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_delta, zcdp_epsilon
-from discreet.accounting.normal import TINIEST, crossing, mills_bounds, normal_context
-from discreet.errors import InvalidValue
-from discreet.rationals import Number, ceil_decimal, log_float, nonnegative, positive, probability
+from discreet.accounting.normal import TINIEST, crossing, mills_bounds, normal_context, to_decimal
+from discreet.rationals import (
+    Number,
+    ceil_decimal,
+    log_float,
+    nonnegative,
+    positive,
+    probability,
+    whole,
+)
 
 __all__ = ["discrete_gaussian_delta", "discrete_gaussian_epsilon"]
 
@@ -33,7 +40,7 @@ def discrete_gaussian_delta(
     0.14135133940562192
     """
     variance, level = positive(sigma_squared, "sigma_squared"), nonnegative(epsilon, "epsilon")
-    steps = _steps(sensitivity)
+    steps = whole(sensitivity, "sensitivity")
     concentrated = zcdp_delta(rho=Fraction(steps**2) / (2 * variance), epsilon=level)
     below = Fraction(steps, 2) - level * variance / steps
     if below > 0 and below**2 > _FARTHEST**2 * variance:
@@ -56,48 +63,35 @@ def discrete_gaussian_epsilon(
     0.396790092696
     """
     variance, failure = positive(sigma_squared, "sigma_squared"), probability(delta, "delta")
-    steps = _steps(sensitivity)
+    steps = whole(sensitivity, "sensitivity")
     concentrated = zcdp_epsilon(rho=Fraction(steps**2) / (2 * variance), delta=failure)
 
-    def reached(level: Fraction) -> Fraction:
+    def delta_at(level: Fraction) -> Fraction:
         return discrete_gaussian_delta(sigma_squared=variance, epsilon=level, sensitivity=steps)
 
-    if reached(Fraction(0)) <= failure:
+    if delta_at(Fraction(0)) <= failure:
         return Fraction(0)
     wanted = log_float(failure)
 
     def surplus(level: float) -> float:
-        return wanted - log_float(reached(Fraction(level)))
+        return wanted - log_float(delta_at(Fraction(level)))
 
-    found = crossing(surplus, 0.0, float(concentrated) * 1.000001)
+    root = crossing(surplus, 0.0, float(concentrated) * 1.000001)
     step = Fraction(1, 10 ** (_DIGITS - 1))
-    epsilon = ceil_decimal(max(Fraction(found), step), _DIGITS)
-    while epsilon < concentrated and reached(epsilon) > failure:
+    epsilon = ceil_decimal(max(Fraction(root), step), _DIGITS)
+    while epsilon < concentrated and delta_at(epsilon) > failure:
         epsilon, step = ceil_decimal(epsilon * (1 + step), _DIGITS), 2 * step
     return min(epsilon, concentrated)
-
-
-def _steps(sensitivity: int) -> int:
-    given: object = sensitivity
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(
-            f"sensitivity is {sensitivity!r}; on the lattice it is an integer of at least 1."
-        )
-    return sensitivity
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _normaliser(variance: Fraction) -> Decimal:
     """A lower bound on the sum of exp(-y^2/(2 sigma^2)) over all integers."""
     # Poisson summation: sigma sqrt(2 pi) (1 + 2 exp(-2 pi^2 sigma^2) + ...).
-    smooth = _decimal(variance).sqrt() * _ROOT_TWO_PI
+    smooth = to_decimal(variance).sqrt() * _ROOT_TWO_PI
     if variance >= 5:
         return smooth
     total = 1 + 2 * sum(
-        (_decimal(-(y**2) / (2 * variance)).exp() for y in range(1, 32)), Decimal(0)
+        (to_decimal(-(y**2) / (2 * variance)).exp() for y in range(1, 32)), Decimal(0)
     )
     return max(total, smooth) * (1 - _MARGIN)
 
@@ -108,14 +102,14 @@ def _integral(variance: Fraction, epsilon: Fraction, steps: int) -> Decimal:
     There a value is at most the integral over the unit cell around it, and the trapezoids over
     the cells from it on are at least their integral. The normaliser is above sigma sqrt(2 pi).
     """
-    sigma = _decimal(variance).sqrt()
+    sigma = to_decimal(variance).sqrt()
     first = math.floor(epsilon * variance / steps - Fraction(steps, 2)) + 1
     near, far = (first - Decimal("0.5")) / sigma, (first + steps) / sigma
     if not Decimal("1.001") < near < 80:
         return Decimal(1)
     upper = mills_bounds(near)[1] * (-near * near / 2).exp()
     lower = mills_bounds(far)[0] + 1 / (2 * sigma)
-    return (upper - lower * (_decimal(epsilon) - far * far / 2).exp() + _MARGIN) / _ROOT_TWO_PI
+    return (upper - lower * (to_decimal(epsilon) - far * far / 2).exp() + _MARGIN) / _ROOT_TWO_PI
 
 
 def _sum(variance: Fraction, epsilon: Fraction, steps: int) -> Decimal:
@@ -124,19 +118,19 @@ def _sum(variance: Fraction, epsilon: Fraction, steps: int) -> Decimal:
     Each term is p(y) (1 - exp(epsilon - (2 y D + D^2)/(2 sigma^2))), without cancellation of sums.
     """
     first = math.floor(epsilon * variance / steps - Fraction(steps, 2)) + 1
-    weight = _decimal(Fraction(-(first**2)) / (2 * variance)).exp()
-    ratio = _decimal(Fraction(-2 * first - 1) / (2 * variance)).exp()
-    ratio_step = _decimal(-1 / variance).exp()
-    kept = _decimal(epsilon - Fraction(2 * first * steps + steps**2) / (2 * variance)).exp()
-    kept_step = _decimal(-steps / variance).exp()
+    weight = to_decimal(Fraction(-(first**2)) / (2 * variance)).exp()
+    ratio = to_decimal(Fraction(-2 * first - 1) / (2 * variance)).exp()
+    ratio_step = to_decimal(-1 / variance).exp()
+    share = to_decimal(epsilon - Fraction(2 * first * steps + steps**2) / (2 * variance)).exp()
+    share_step = to_decimal(-steps / variance).exp()
     total, worst = Decimal(0), Decimal(0)
     while True:
-        total += weight * (1 - kept)
+        total += weight * (1 - share)
         worst += weight
         weight *= ratio
         if ratio < 1 and weight <= _MARGIN * (1 - ratio) * total:
             break
         ratio *= ratio_step
-        kept *= kept_step
-    # The errors of `kept` count against the weights, the rest is a geometric series.
+        share *= share_step
+    # The errors of `share` count against the weights, the rest is a geometric series.
     return total + worst * Decimal("1e-45") + weight / (1 - ratio)

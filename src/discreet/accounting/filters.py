@@ -19,7 +19,7 @@ from discreet.rationals import (
     sqrt_up,
 )
 
-__all__ = ["Filter", "price", "rounded_total"]
+__all__ = ["Filter", "price", "round_total"]
 
 _FINEST = 10**40
 
@@ -40,11 +40,11 @@ def price(loss: Loss, currency: Currency) -> tuple[Fraction, Fraction]:
     return loss.pure().epsilon, Fraction(0)
 
 
-def rounded_total(total: Fraction) -> Fraction:
+def round_total(total: Fraction) -> Fraction:
     """The total itself while its denominator is small, else rounded up to a multiple of 10**-40.
 
     Rounds towards more loss, and keeps the work per charge constant.
-    >>> rounded_total(Fraction(1, 3))
+    >>> round_total(Fraction(1, 3))
     Fraction(1, 3)
     """
     if total.denominator <= _FINEST:
@@ -117,8 +117,8 @@ class Filter:
         >>> float(account.limit), float(account.delta_limit)
         (0.0229374466887221, 5e-07)
         """
-        level, kept, left = _split(epsilon, delta, conversion_delta, "conversion_delta")
-        return cls(Currency.RHO, zcdp_rho(epsilon=level, delta=kept), left, conversion_delta=kept)
+        level, aside, rest = _split(epsilon, delta, conversion_delta, "conversion_delta")
+        return cls(Currency.RHO, zcdp_rho(epsilon=level, delta=aside), rest, conversion_delta=aside)
 
     @classmethod
     def approximate(cls, *, epsilon: Number, delta: Number, slack: Number) -> "Filter":
@@ -129,11 +129,11 @@ class Filter:
         >>> Filter.approximate(epsilon=1, delta=1e-6, slack=5e-7).admits(Pure(epsilon=0.1))
         True
         """
-        level, kept, left = _split(epsilon, delta, slack, "slack")
-        cost = 2 * log_bounds(1 / kept)[1]
+        level, aside, rest = _split(epsilon, delta, slack, "slack")
+        cost = 2 * log_bounds(1 / aside)[1]
         # The root s of s^2/2 + s sqrt(cost) = epsilon, without cancellation and rounded down.
         root = 2 * level / (sqrt_up(cost + 2 * level) + sqrt_up(cost))
-        return cls(Currency.RHO, floor_decimal(root**2 / 2), left, conversion_delta=kept)
+        return cls(Currency.RHO, floor_decimal(root**2 / 2), rest, conversion_delta=aside)
 
     def admits(self, loss: Loss) -> bool:
         """Whether `charge` would succeed.
@@ -156,9 +156,9 @@ the budget is 1. Nothing was charged.
         """
         total, delta = self._after(loss)
         if total > self.limit:
-            raise BudgetExceeded(f"{memo} would bring {self._reached(total)}. Nothing was charged.")
+            raise BudgetExceeded(f"{memo} would bring {self._phrase(total)}. Nothing was charged.")
         if delta > self.delta_limit:
-            reached = _compared(delta, self.delta_limit)
+            reached = _compare(delta, self.delta_limit)
             raise BudgetExceeded(f"{memo} would bring delta to {reached}. Nothing was charged.")
         return replace(self, spent=total, delta_spent=delta)
 
@@ -181,26 +181,26 @@ the budget is 1. Nothing was charged.
         >>> Filter.zcdp(rho=1, delta=1e-6).remaining
         ZCDP(rho=Fraction(1, 1), delta=Fraction(1, 1000000))
         """
-        left = self.limit - self.spent
+        rest = self.limit - self.spent
         if self.currency is Currency.EPSILON:
-            return Pure(epsilon=left)
-        return ZCDP(rho=left, delta=self.delta_limit - self.delta_spent)
+            return Pure(epsilon=rest)
+        return ZCDP(rho=rest, delta=self.delta_limit - self.delta_spent)
 
     def _after(self, loss: Loss) -> tuple[Fraction, Fraction]:
         cost, delta = price(loss, self.currency)
         return (
-            rounded_total(self.spent + cost),
-            min(Fraction(1), rounded_total(self.delta_spent + delta)),
+            round_total(self.spent + cost),
+            min(Fraction(1), round_total(self.delta_spent + delta)),
         )
 
-    def _reached(self, total: Fraction) -> str:
+    def _phrase(self, total: Fraction) -> str:
         if not self.conversion_delta:
-            return f"{self.currency.value} to {_compared(total, self.limit)}"
+            return f"{self.currency.value} to {_compare(total, self.limit)}"
         reached = zcdp_epsilon(rho=total, delta=self.conversion_delta)
         budget = zcdp_epsilon(rho=self.limit, delta=self.conversion_delta)
         return (
-            f"epsilon to {_compared(reached, budget)} at delta={float(self.conversion_delta):g} "
-            f"(rho {_compared(total, self.limit)})"
+            f"epsilon to {_compare(reached, budget)} at delta={float(self.conversion_delta):g} "
+            f"(rho {_compare(total, self.limit)})"
         )
 
 
@@ -208,13 +208,13 @@ def _split(
     epsilon: Number, delta: Number, part: Number, name: str
 ) -> tuple[Fraction, Fraction, Fraction]:
     level, whole = positive(epsilon, "epsilon"), probability(delta, "delta")
-    kept = positive(part, name)
-    if kept > whole or kept >= 1:
+    aside = positive(part, name)
+    if aside > whole or aside >= 1:
         raise InvalidValue(f"{name} is {part}; it must be at most delta, {delta}, and below 1.")
-    return level, kept, whole - kept
+    return level, aside, whole - aside
 
 
-def _compared(total: Fraction, limit: Fraction) -> str:
+def _compare(total: Fraction, limit: Fraction) -> str:
     reached, budget = f"{float(total):.6g}", f"{float(limit):.6g}"
     over = f" (over by {float(total - limit):.2g})" if reached == budget else ""
     return f"{reached}{over}; the budget is {budget}"

@@ -7,7 +7,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from discreet.accounting.normal import TINIEST, crossing, normal_context, shift_delta
+from discreet.accounting.normal import TINIEST, crossing, normal_context, shift_delta, to_decimal
 from discreet.errors import UnprovableRequest
 from discreet.rationals import (
     Number,
@@ -59,9 +59,9 @@ def gaussian_epsilon(
             return wanted - _float_log(shift_delta(mu=root, epsilon=Decimal(level))[1])
 
         # P(loss > epsilon) <= delta already there: N(mu^2/2, mu^2) and the Chernoff bound.
-        found = crossing(surplus, 0.0, mu * mu / 2 + mu * math.sqrt(-2 * wanted) + 1e-12)
+        crossed = crossing(surplus, 0.0, mu * mu / 2 + mu * math.sqrt(-2 * wanted) + 1e-12)
     step = Fraction(1, 10 ** (_DIGITS - 1))
-    epsilon = ceil_decimal(max(Fraction(found), step), _DIGITS)
+    epsilon = ceil_decimal(max(Fraction(crossed), step), _DIGITS)
     while _delta(square, epsilon) > failure:
         epsilon, step = ceil_decimal(epsilon * (1 + step), _DIGITS), 2 * step
     return epsilon
@@ -86,7 +86,7 @@ def gaussian_sigma(
         )
     wanted = log_float(failure)
     with decimal.localcontext(normal_context()):
-        threshold = Decimal(level.numerator) / Decimal(level.denominator)
+        threshold = to_decimal(level)
 
         def surplus(log_mu: float) -> float:
             return _float_log(shift_delta(mu=Decimal(log_mu).exp(), epsilon=threshold)[1]) - wanted
@@ -96,9 +96,9 @@ def gaussian_sigma(
             low -= 1
         while surplus(high) <= 0:
             high += 1
-        found = crossing(surplus, low, high)
+        crossed = crossing(surplus, low, high)
     step = Fraction(1, 10**_DIGITS)
-    near = Fraction(math.sqrt(distance)) / Fraction(math.exp(found))
+    near = Fraction(math.sqrt(distance)) / Fraction(math.exp(crossed))
     sigma = ceil_decimal(near * (1 - step), _DIGITS)
     while _delta(distance / sigma**2, level) > failure:
         sigma, step = ceil_decimal(sigma * (1 + step), _DIGITS), 2 * step
@@ -124,14 +124,14 @@ def _failure(delta: Number) -> Fraction:
 def _root(square: Fraction) -> Decimal:
     """A decimal at least the square root, in the caller's context."""
     context = decimal.getcontext()
-    quotient = context.next_plus(Decimal(square.numerator) / Decimal(square.denominator))
+    quotient = context.next_plus(to_decimal(square))
     return context.next_plus(quotient.sqrt())
 
 
 def _delta(square: Fraction, epsilon: Fraction) -> Fraction:
     with decimal.localcontext(normal_context()) as context:
         # delta rises with mu and falls with epsilon.
-        level = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
+        level = to_decimal(epsilon)
         below = context.next_minus(level) if level else level
         bound = shift_delta(mu=_root(square), epsilon=below)[1]
     return min(Fraction(1), ceil_decimal(max(TINIEST, Fraction(bound))))

@@ -203,7 +203,7 @@ class Meaning:
     def value(self) -> Statement:
         """Which of two values a person has: under add/remove one is removed and another added.
 
-        >>> [explain(epsilon=1, relation=each).value.steps for each in Relation]
+        >>> [explain(epsilon=1, relation=relation).value.steps for relation in Relation]
         [2, 1]
         """
         return self.shared(1)
@@ -220,7 +220,7 @@ class Meaning:
     def groups(self) -> tuple[Statement, ...]:
         """The statements about 2, 5 and 10 people whose data come and go together.
 
-        >>> [each.steps for each in explain(epsilon=1).groups]
+        >>> [statement.steps for statement in explain(epsilon=1).groups]
         [2, 5, 10]
         """
         return tuple(self.group(size) for size in _GROUPS)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["TINIEST", "crossing", "mills_bounds", "normal_context", "shift_delta"]
+__all__ = ["TINIEST", "crossing", "mills_bounds", "normal_context", "shift_delta", "to_decimal"]
 
 TINIEST = Fraction(1, 10**2000)
 """Probabilities below this are reported as this."""
@@ -26,6 +26,15 @@ def normal_context() -> decimal.Context:
     """
     traps = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
     return decimal.Context(prec=_DIGITS, Emin=-(10**9), Emax=10**9, traps=traps)
+
+
+def to_decimal(value: Fraction) -> Decimal:
+    """The quotient in the caller's context.
+
+    >>> to_decimal(Fraction(1, 4))
+    Decimal('0.25')
+    """
+    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _density(x: Decimal) -> Decimal:

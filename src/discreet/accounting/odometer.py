@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.accounting.filters import price, rounded_total
+from discreet.accounting.filters import price, round_total
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Approximate, Currency, Loss, Pure
 from discreet.rationals import Number, ceil_decimal, log_bounds, positive, probability
@@ -52,14 +52,14 @@ class Odometer:
         """
         rho, delta = price(loss, Currency.RHO)
         total = ZCDP(
-            rho=rounded_total(self.spent.rho + rho),
-            delta=min(Fraction(1), rounded_total(self.spent.delta + delta)),
+            rho=round_total(self.spent.rho + rho),
+            delta=min(Fraction(1), round_total(self.spent.delta + delta)),
         )
         try:
             epsilon = price(loss, Currency.EPSILON)[0]
         except UnprovableRequest:
             return replace(self, epsilon_sum=None, spent=total)
-        summed = None if self.epsilon_sum is None else rounded_total(self.epsilon_sum + epsilon)
+        summed = None if self.epsilon_sum is None else round_total(self.epsilon_sum + epsilon)
         return replace(self, epsilon_sum=summed, spent=total)
 
     @property

@@ -5,6 +5,7 @@ much is asked of each, so that all of them together take about a minute.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from discreet.attacks.curated import Curated
@@ -83,24 +84,29 @@ class Setting:
         return Curated(epsilon=self.epsilon, questions=questions)
 
 
-def _failing(people: int) -> tuple[Interface, ...]:
-    little = Fraction(max(1, round(people**0.5)), 10)
-    return (exact(), rounded(), suppressed(), thresholded(), swapped(), noisy(little))
+def _root(people: int, part: int) -> Fraction:
+    """A part of the square root of the number of people, which decides how much noise protects."""
+    return Fraction(max(1, round(people**0.5)), part)
+
+
+def _list_failing(people: int) -> tuple[Interface, ...]:
+    little = noisy(_root(people, 10))
+    return (exact(), rounded(), suppressed(), thresholded(), swapped(), little)
 
 
 def _differencing(setting: Setting, step: Step) -> Study:
     crowd, targets, few = setting.crowd(), min(20, setting.people), 4
     outcomes: list[Outcome] = [
-        differencing(crowd, each, targets=setting.targets, crowds=40)
-        for each in (*_failing(setting.people), audited())
+        differencing(crowd, interface, targets=setting.targets, crowds=40)
+        for interface in (*_list_failing(setting.people), audited())
     ]
     step(0.2)
     curator = setting.curator(2 * targets * few)
     outcomes.append(differencing(crowd, curator, targets=targets, crowds=few))
     step(0.8)
     curve = [
-        differencing(crowd, each, targets=setting.targets, crowds=crowds)
-        for each in (exact(), rounded(), noisy(2))
+        differencing(crowd, interface, targets=setting.targets, crowds=crowds)
+        for interface in (exact(), rounded(), noisy(2))
         for crowds in (1, 2, 5, 10, 20, 50, 100)
     ]
     return Study(
@@ -119,7 +125,7 @@ def _differencing(setting: Setting, step: Step) -> Study:
 def _averaging(setting: Setting, step: Step) -> Study:
     crowd, targets, most = setting.crowd(), min(10, setting.people), 30
     plain = (exact(), suppressed(), noisy(1), noisy(3))
-    outcomes = [averaging(crowd, each, targets=setting.targets) for each in plain]
+    outcomes = [averaging(crowd, interface, targets=setting.targets) for interface in plain]
     outcomes.append(averaging(crowd, setting.curator(targets), targets=targets, repeats=most))
     step(0.8)
     curve = [
@@ -142,7 +148,10 @@ def _averaging(setting: Setting, step: Step) -> Study:
 
 def _linkage(setting: Setting, step: Step) -> Study:
     crowd, targets = setting.crowd(), min(40, setting.people)
-    outcomes = [linkage(crowd, each, targets=setting.targets) for each in _failing(setting.people)]
+    outcomes = [
+        linkage(crowd, interface, targets=setting.targets)
+        for interface in _list_failing(setting.people)
+    ]
     step(0.2)
     outcomes.append(linkage(crowd, setting.curator(2 * targets), targets=targets))
     step(0.4)
@@ -170,20 +179,19 @@ def _linkage(setting: Setting, step: Step) -> Study:
 
 def _reconstruction(setting: Setting, step: Step) -> Study:
     crowd, count = setting.crowd(), setting.people
-    failing = _failing(count)
-    outcomes = [reconstruction(crowd, each, questions=4 * count) for each in failing]
+    failing = _list_failing(count)
+    outcomes = [reconstruction(crowd, interface, questions=4 * count) for interface in failing]
     step(0.2)
-    if _has_scipy():
+    if find_spec("scipy") is not None:
         program = Solver.LINEAR_PROGRAM
         outcomes.append(reconstruction(crowd, failing[-1], questions=4 * count, solver=program))
     asked = min(2 * count, 400)
     outcomes.append(reconstruction(crowd, setting.curator(asked), questions=asked))
     step(0.8)
     outcomes.append(table_attack(crowd, setting.curator(1)))
-    little, more = Fraction(max(1, round(count**0.5)), 10), Fraction(max(1, round(count**0.5)), 2)
     curve = [
-        reconstruction(crowd, each, questions=max(1, round(times * count)))
-        for each in (exact(), rounded(), noisy(little), noisy(more))
+        reconstruction(crowd, interface, questions=max(1, round(times * count)))
+        for interface in (exact(), rounded(), noisy(_root(count, 10)), noisy(_root(count, 2)))
         for times in (0.5, 1, 2, 4, 8)
     ]
     return Study(
@@ -199,22 +207,18 @@ def _reconstruction(setting: Setting, step: Step) -> Study:
     )
 
 
-def _has_scipy() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("scipy") is not None
-
-
 def _tracing(setting: Setting, step: Step) -> Study:
     candidates, traits = 100, 300
     plain = (exact(), rounded(), suppressed(), thresholded(), noisy(1))
-    outcomes = [tracing_power(each, candidates=candidates, traits=traits) for each in plain]
+    outcomes = [
+        tracing_power(interface, candidates=candidates, traits=traits) for interface in plain
+    ]
     step(0.1)
     outcomes.append(tracing_power(setting.curator(200), candidates=candidates, traits=200))
     step(0.9)
     curve = [
-        tracing(each, candidates=candidates, traits=many)
-        for each in (exact(), rounded(), noisy(10))
+        tracing(interface, candidates=candidates, traits=many)
+        for interface in (exact(), rounded(), noisy(10))
         for many in (10, 30, 100, 300, 1000, 3000)
     ]
     return Study(
@@ -278,15 +282,15 @@ def _bits(setting: Setting, step: Step) -> Study:
 def _refusals(setting: Setting, step: Step) -> Study:
     crowd = setting.crowd()
     failing = (exact(), audited(), thresholded())
-    outcomes = [refusals(crowd, each) for each in failing]
+    outcomes = [refusals(crowd, interface) for interface in failing]
     step(0.2)
     outcomes.append(refusals(crowd, setting.curator(setting.people - 1)))
     step(0.6)
     most = min(setting.people - 1, 200)
     curve = [
-        refusals(crowd, each, questions=asked)
+        refusals(crowd, interface, questions=asked)
         for asked in sorted({max(1, most * part // 8) for part in (1, 2, 4, 8)})
-        for each in (*failing, setting.curator(asked))
+        for interface in (*failing, setting.curator(asked))
     ]
     return Study(
         name="refusals",

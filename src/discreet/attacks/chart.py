@@ -36,7 +36,7 @@ def study_section(study: Study) -> Section:
             )
             for one in study.outcomes
         ],
-        drawings=[svg(each) for each in charts],
+        drawings=[svg(picture) for picture in charts],
         lesson=study.lesson,
     )
 
@@ -91,9 +91,7 @@ def line_chart(study: Study) -> dict[str, Any]:
         },
         {
             "mark": {"type": "rule", "color": SOFT, "strokeDash": [2, 3]},
-            "encoding": {
-                "y": quantity("baseline", aggregate="max"),
-            },
+            "encoding": {"y": quantity("baseline", aggregate="max")},
         },
         {
             "transform": [{"filter": "isValid(datum.bound)"}],

@@ -92,16 +92,12 @@ class _CuratedAnswerer:
         small = column.upper - column.lower < _MOST_CELLS and column.kind != "category"
         if apart and small and len(set(questions.secret)) == 1 and questions.texts is None:
             return self._count_cells(questions)
-        answers = np.full(len(questions), np.nan)
-        for place in range(len(questions)):
-            answers[place] = self._count(questions, place)
-        return answers
+        places = range(len(questions))
+        return np.array([self._count(questions, place) for place in places], dtype=np.float64)
 
     def _count(self, questions: Questions, place: int) -> float:
         where = " AND ".join(self._conditions(questions, place)) or "1 = 1"
-        return self._ask(f"SELECT COUNT(*) AS n FROM {self.people.table.name} WHERE {where}")
-
-    def _ask(self, text: str) -> float:
+        text = f"SELECT COUNT(*) AS n FROM {self.people.table.name} WHERE {where}"
         try:
             answer = self.session.sql(text, epsilon=self.price)
         except BudgetExceeded:

@@ -4,7 +4,7 @@ are common and fail, and a curator, all asked the same questions. Protects nobod
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -150,18 +150,13 @@ class Protection:
         yield _ProtectedAnswerer(self.disturb(people.secrets), self.change)
 
 
-def _unchanged(counts: Answers, sizes: NDArray[np.int64], people: int) -> Answers:
-    del sizes, people
-    return counts
-
-
 def exact() -> Protection:
     """Every count as it is. Protects nobody.
 
     >>> exact().change(np.array([7.0]), np.array([9]), 10).tolist()
     [7.0]
     """
-    return Protection(name="exact", change=_unchanged)
+    return Protection(name="exact", change=lambda counts, _, __: counts)
 
 
 def rounded(base: int = 5) -> Protection:
@@ -210,11 +205,12 @@ def noisy(scale: Number) -> Protection:
     size = positive(scale, "scale")
     mechanism = DiscreteLaplace(scale=size)
 
-    def change(counts: Answers, sizes: NDArray[np.int64], people: int) -> Answers:
-        del sizes, people
-        return np.asarray(mechanism.release(counts.astype(np.int64)), dtype=np.float64)
-
-    return Protection(name=f"noise of scale {float(size):.3g}, fresh each time", change=change)
+    return Protection(
+        name=f"noise of scale {float(size):.3g}, fresh each time",
+        change=lambda counts, _, __: np.asarray(
+            mechanism.release(counts.astype(np.int64)), dtype=np.float64
+        ),
+    )
 
 
 def swapped(share: float = 0.1) -> Protection:
@@ -227,7 +223,7 @@ def swapped(share: float = 0.1) -> Protection:
         changed[left], changed[right] = secrets[right], secrets[left]
         return changed
 
-    return Protection(name=f"{share:.0%} swapped", change=_unchanged, disturb=disturb)
+    return replace(exact(), name=f"{share:.0%} swapped", disturb=disturb)
 
 
 def sampled(share: float = 0.1) -> Protection:
@@ -236,13 +232,10 @@ def sampled(share: float = 0.1) -> Protection:
     Whoever is drawn is published [DMNS06, Ex. 3].
     """
 
-    def disturb(secrets: Secrets) -> Secrets:
-        return secrets & _draws.coins(len(secrets), 1, chance=share)
-
     return Protection(
         name=f"a sample of {share:.0%}",
         change=lambda counts, _, __: counts / share,
-        disturb=disturb,
+        disturb=lambda secrets: secrets & _draws.coins(len(secrets), 1, chance=share),
     )
 
 

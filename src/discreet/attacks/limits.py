@@ -114,18 +114,18 @@ def parity_by_reports(*, width: int, people: int, epsilon: Number, trials: int =
     truth = _draws.coins(trials)
     right = 0
     for case in truth:
-        asked, told = _draws.integers(span, people), _draws.integers(span, people)
-        answers = _fitting(asked, bool(case), span)
-        parity = np.bitwise_count(answers & told).astype(np.int64) % 2
+        asked, reported = _draws.integers(span, people), _draws.integers(span, people)
+        answers = _draw_fitting(asked, bool(case), span)
+        parity = np.bitwise_count(answers & reported).astype(np.int64) % 2
         reports = np.asarray(response.release(parity))
-        useful = (asked == told) & (asked > 0)
+        useful = (asked == reported) & (asked > 0)
         votes = int((2 * reports[useful] - 1).sum())
         guess = votes > 0 if votes else bool(_draws.coins(1)[0])
         right += guess == bool(case)
     return _parity(f"reports made before the question, {people:,} people", right, trials, width)
 
 
-def _fitting(asked: np.ndarray, case: bool, span: int) -> np.ndarray:
+def _draw_fitting(asked: np.ndarray, case: bool, span: int) -> np.ndarray:
     """Answers drawn at random whose named parity is the case for everybody who is asked one."""
     answers = _draws.integers(span, len(asked))
     wrong = (np.bitwise_count(answers & asked) % 2 != int(case)) & (asked > 0)
@@ -145,7 +145,7 @@ def parity_by_curator(*, width: int, people: int, epsilon: Number, trials: int =
     right = 0
     for case in _draws.coins(trials):
         asked = _draws.integers(span, people)
-        answers = _fitting(asked, bool(case), span)
+        answers = _draw_fitting(asked, bool(case), span)
         parity = int((np.bitwise_count(answers & asked) % 2).sum())
         right += (int(mechanism.release(parity)) > people / 2) == bool(case)
     return _parity(f"a curator asked afterwards, {people:,} people", right, trials, width)

@@ -189,15 +189,21 @@ def people_like(table: Table, people: int) -> People:
             f"{table.name}: no column takes {count} different values; {handle.name} takes {room}. "
             f"Attack at most {room} people."
         )
-    secret = min((each for each in usable if each is not handle), key=_secrecy)
+    # What makes the best secret: a boolean, then a category, then what is coarse.
+    secret = min(
+        (column for column in usable if column is not handle),
+        key=lambda one: (one.kind != "boolean", one.kind != "category", one.upper - one.lower),
+    )
     bits = _draws.coins(count, 1)
     values = {
         column.name: column.lower + _draws.integers(max(1, _room(column)), count)
         for column in table.columns
     }
     values[handle.name] = handle.lower + _draws.distinct(room, count)
-    values[secret.name], condition = _hidden(secret, bits[:, 0])
-    known = [each for each in reversed(by_size) if each is not secret and each is not handle]
+    values[secret.name], condition = _hide_bits(secret, bits[:, 0])
+    known = [
+        column for column in reversed(by_size) if column is not secret and column is not handle
+    ]
     return People(
         table=table,
         values=values,
@@ -213,12 +219,7 @@ def _room(column: Column) -> int:
     return column.upper - column.lower + 1 - column.other
 
 
-def _secrecy(column: Column) -> tuple[bool, bool, int]:
-    """Sorts first what makes the best secret: a boolean, then a category, then what is coarse."""
-    return column.kind != "boolean", column.kind != "category", column.upper - column.lower
-
-
-def _hidden(column: Column, bits: NDArray[np.bool_]) -> tuple[Codes, str]:
+def _hide_bits(column: Column, bits: NDArray[np.bool_]) -> tuple[Codes, str]:
     """Values that carry the bits, and the condition that reads them."""
     low, high = column.lower, column.upper - column.other
     middle = (low + high + 1) // 2

@@ -2,9 +2,7 @@
 least squares or by linear programming [DN03]. Owns the questions and the solvers.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,13 +123,6 @@ def _linear_program(matrix: Answers, answers: Answers) -> Answers:
     return -np.asarray(solved.ineqlin.marginals, dtype=np.float64)
 
 
-def _bound(interface: Interface, people: People) -> float | None:
-    """The most secrets that the interface's promise lets anybody guess, as a share, or None."""
-    if interface.epsilon is None:
-        return None
-    return value_bound(epsilon=interface.epsilon, relation=people.table.neighbours)
-
-
 def secrets_outcome(
     attack: str,
     interface: Interface,
@@ -140,28 +131,26 @@ def secrets_outcome(
     *,
     targets: NDArray[np.int64] | None = None,
     at: float | None = None,
-    parameters: Mapping[str, str] = MappingProxyType({}),
+    **parameters: object,
 ) -> Outcome:
     """How many of the targets' first secrets were guessed; all people are targets by default."""
+    listed = {"people": len(people), **parameters}
     secrets = people.secrets[:, 0] if targets is None else people.secrets[targets, 0]
+    epsilon, relation = interface.epsilon, people.table.neighbours
     return Outcome(
         attack=attack,
         interface=interface.name,
         right=int((guesses == secrets).sum()),
         attempts=len(secrets),
         baseline=0.5,
-        bound=_bound(interface, people),
+        bound=None if epsilon is None else value_bound(epsilon=epsilon, relation=relation),
         at=None if at is None else float(at),
-        parameters=(("people", str(len(people))), *parameters.items()),
+        parameters=tuple((name, str(value)) for name, value in listed.items()),
     )
 
 
 def reconstruction(
-    people: People,
-    interface: Interface,
-    *,
-    questions: int,
-    solver: Solver = Solver.LEAST_SQUARES,
+    people: People, interface: Interface, *, questions: int, solver: Solver = Solver.LEAST_SQUARES
 ) -> Outcome:
     """Ask for counts over random subsets and solve for the secrets.
 
@@ -180,11 +169,9 @@ def reconstruction(
         people,
         guesses,
         at=questions,
-        parameters={
-            "questions": str(questions),
-            "answered": str(int((~np.isnan(answers)).sum())),
-            "solver": solver.value,
-        },
+        questions=questions,
+        answered=int((~np.isnan(answers)).sum()),
+        solver=solver.value,
     )
 
 
@@ -200,11 +187,5 @@ def table_attack(people: People, interface: Interface) -> Outcome:
     with interface.open(people) as answerer:
         answers = answerer.counts(asked)
     guesses = np.where(np.isnan(answers), _draws.coins(len(people)), answers > 0.5)
-    promised = interface.epsilon
-    return secrets_outcome(
-        "one cell for each person",
-        interface,
-        people,
-        guesses,
-        at=None if promised is None else float(promised),
-    )
+    at = None if interface.epsilon is None else float(interface.epsilon)
+    return secrets_outcome("one cell for each person", interface, people, guesses, at=at)

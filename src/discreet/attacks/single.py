@@ -20,7 +20,7 @@ __all__ = ["averaging", "certain", "differencing", "linkage", "lottery", "refusa
 _SURE = 1e-15  # false alarms of a test that is all but certain
 
 
-def _targets(people: People, targets: int) -> NDArray[np.int64]:
+def _draw_targets(people: People, targets: int) -> NDArray[np.int64]:
     if not 1 <= targets <= len(people):
         raise InvalidValue(f"targets is {targets}; it must be from 1 to {len(people)}.")
     return _draws.order(len(people))[:targets]
@@ -33,9 +33,9 @@ def _guess(score: Answers) -> NDArray[np.bool_]:
 
 def _mean(values: Answers) -> Answers:
     """The mean of each row's answers; NaN where none was given."""
-    given = ~np.isnan(values)
-    sums = np.where(given, values, 0.0).sum(axis=1)
-    counts = given.sum(axis=1)
+    answered = ~np.isnan(values)
+    sums = np.where(answered, values, 0.0).sum(axis=1)
+    counts = answered.sum(axis=1)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
@@ -51,7 +51,7 @@ def differencing(
     >>> differencing(made_up(30), exact()).accuracy
     1.0
     """
-    chosen = _targets(people, targets)
+    chosen = _draw_targets(people, targets)
     halves = _draws.coins(targets * crowds, len(people)) if crowds > 1 else True
     without = np.broadcast_to(halves, (targets * crowds, len(people))).copy()
     target = np.repeat(chosen, crowds)
@@ -63,13 +63,7 @@ def differencing(
     differences = (answers[: len(target)] - answers[len(target) :]).reshape(targets, crowds)
     guesses = _guess(_mean(differences))
     return secrets_outcome(
-        "differencing",
-        interface,
-        people,
-        guesses,
-        targets=chosen,
-        at=crowds,
-        parameters={"crowds": str(crowds)},
+        "differencing", interface, people, guesses, targets=chosen, at=crowds, crowds=crowds
     )
 
 
@@ -83,20 +77,14 @@ def averaging(
     >>> averaging(made_up(30), noisy(1), repeats=2000).accuracy
     1.0
     """
-    chosen = _targets(people, targets)
+    chosen = _draw_targets(people, targets)
     members = np.zeros((targets * repeats, len(people)), dtype=np.bool_)
     members[np.arange(len(members)), np.repeat(chosen, repeats)] = True
     with interface.open(people) as answerer:
         answers = answerer.counts(Questions(members)).reshape(targets, repeats)
     guesses = _guess(_mean(answers))
     return secrets_outcome(
-        "averaging",
-        interface,
-        people,
-        guesses,
-        targets=chosen,
-        at=repeats,
-        parameters={"repeats": str(repeats)},
+        "averaging", interface, people, guesses, targets=chosen, at=repeats, repeats=repeats
     )
 
 
@@ -122,14 +110,9 @@ def refusals(people: People, interface: Interface, *, questions: int | None = No
     refused = np.isnan(answers)
     # Refused: all or none have it, so the other is as the attacker is. Else subtract one's own.
     guesses = np.where(refused, own, answers - own > 0.5)
+    number = int(refused.sum())
     return secrets_outcome(
-        "refusals",
-        interface,
-        people,
-        guesses,
-        targets=others,
-        at=asked,
-        parameters={"refused": str(int(refused.sum()))},
+        "refusals", interface, people, guesses, targets=others, at=asked, refused=number
     )
 
 
@@ -191,32 +174,25 @@ def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outco
     >>> linkage(made_up(60), exact(), targets=60).accuracy > 0.6
     True
     """
-    chosen = _targets(people, min(targets, len(people)))
+    chosen = _draw_targets(people, min(targets, len(people)))
     score = np.full(len(chosen), np.nan)
     with interface.open(people) as answerer:
         for width in range(len(people.known), 0, -1):
             open_places = np.flatnonzero(np.isnan(score))
             if not len(open_places):
                 break
-            members, texts = _lookalikes(people, chosen[open_places], people.known[-width:])
+            members, texts = _find_lookalikes(people, chosen[open_places], people.known[-width:])
             both = np.repeat(members, 2, axis=0)
             secret = (0, EVERYBODY) * len(members)
             doubled = tuple(text for text in texts for _ in range(2))
             answers = answerer.counts(Questions(both, secret, doubled)).reshape(-1, 2)
             size = np.maximum(answers[:, 1], 1.0)
             score[open_places] = answers[:, 0] / size
-    guesses = _guess(score)
-    return secrets_outcome(
-        "linkage",
-        interface,
-        people,
-        guesses,
-        targets=chosen,
-        parameters={"known": ", ".join(people.known)},
-    )
+    known = ", ".join(people.known)
+    return secrets_outcome("linkage", interface, people, _guess(score), targets=chosen, known=known)
 
 
-def _lookalikes(
+def _find_lookalikes(
     people: People, chosen: NDArray[np.int64], known: tuple[str, ...]
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     members = np.ones((len(chosen), len(people)), dtype=np.bool_)

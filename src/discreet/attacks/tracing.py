@@ -40,10 +40,10 @@ def _trace(interface: Interface, candidates: int, traits: int) -> tuple[Answers,
     texts = ("1 = 1",) * traits
     with interface.open(people) as answerer:
         counts = answerer.counts(Questions(asked.members, asked.secret, texts))
-    given = np.where(np.isnan(counts), candidates / 2 * prior, counts)
+    estimates = np.where(np.isnan(counts), candidates / 2 * prior, counts)
     # How many members there are is not published: it is estimated from the counts themselves.
-    size = max(1.0, float(given @ prior / (prior @ prior)))
-    scored = scores(np.clip(given / size, 0, 1), everyone, prior)
+    size = max(1.0, float(estimates @ prior / (prior @ prior)))
+    scored = scores(np.clip(estimates / size, 0, 1), everyone, prior)
     scored /= prior @ (1 - prior) / (candidates / 2)
     inside[:2] = False
     return scored[inside], scored[2:][~inside[2:]]

@@ -4,13 +4,7 @@ from discreet.audit.adapters import from_diffprivlib, from_opendp
 from discreet.audit.blackbox import audit
 from discreet.audit.claims import GaussianClaim
 from discreet.audit.exact import ExactLoss, enumerate_loss
-from discreet.audit.pairs import (
-    Pair,
-    data_set_pairs,
-    number_pairs,
-    vary_numbers,
-    vector_pairs,
-)
+from discreet.audit.pairs import Pair, data_set_pairs, number_pairs, vary_numbers, vector_pairs
 from discreet.audit.testing import assert_private
 from discreet.audit.verdict import Evidence, Verdict
 

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.audit.claims import Claim, statements
 from discreet.audit.evidence.confidence import lower_bound, upper_bound
 from discreet.audit.evidence.events import Choice, choose
-from discreet.audit.evidence.outputs import batched, tabulate
+from discreet.audit.evidence.outputs import tabulate, to_batch
 from discreet.audit.pairs import Pair, as_pairs, number_pairs
 from discreet.audit.verdict import Evidence, Verdict
 from discreet.errors import InvalidValue
@@ -63,7 +63,7 @@ class _Drawing:
 
     def _draw(self, exact: Any, samples: int) -> Sequence[Any]:
         if self.executor is None:
-            outputs = batched(self.mechanism)(exact, samples)
+            outputs = to_batch(self.mechanism)(exact, samples)
         else:
             shares = [samples // self.processes] * self.processes
             shares[0] += samples - sum(shares)
@@ -78,7 +78,7 @@ class _Drawing:
 
 
 def _draw_batch(mechanism: Callable[..., Any], exact: Any, count: int) -> Sequence[Any]:
-    return batched(mechanism)(exact, count)
+    return to_batch(mechanism)(exact, count)
 
 
 def _chain(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
@@ -114,7 +114,7 @@ def audit(
     True
     """
     risk = _check_settings(samples, rounds, processes, false_alarm)
-    given = as_pairs(number_pairs() if pairs is None else pairs)
+    inputs = as_pairs(number_pairs() if pairs is None else pairs)
     drawing = _Drawing(
         mechanism=mechanism,
         statements=statements(claim),
@@ -122,14 +122,14 @@ def audit(
         executor=None,
         processes=processes,
         progress=progress,
-        planned=2 * samples * min(len(given), _FINALISTS),
+        planned=2 * samples * min(len(inputs), _FINALISTS),
     )
     if processes == 1:
-        return _judge(drawing, claim, given, samples, risk, vary, rounds)
+        return _judge(drawing, claim, inputs, samples, risk, vary, rounds)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as executor:
         drawing.executor = executor
-        return _judge(drawing, claim, given, samples, risk, vary, rounds)
+        return _judge(drawing, claim, inputs, samples, risk, vary, rounds)
 
 
 def _check_settings(samples: int, rounds: int, processes: int, false_alarm: Number) -> Fraction:
@@ -145,13 +145,13 @@ def _check_settings(samples: int, rounds: int, processes: int, false_alarm: Numb
 def _judge(
     drawing: _Drawing,
     claim: Claim,
-    given: tuple[Pair, ...],
+    inputs: tuple[Pair, ...],
     samples: int,
     risk: Fraction,
     vary: Callable[[Pair], Iterable[Pair]] | None,
     rounds: int,
 ) -> Verdict:
-    finalists = _choose_finalists(drawing, given, samples, vary, rounds)
+    finalists = _choose_finalists(drawing, inputs, samples, vary, rounds)
     drawing.pairs = max(drawing.pairs, len(finalists))
     candidates = [(pair, one) for pair in finalists for one in drawing.examine(pair, samples)]
     # Which events are counted depends on the first halves only, so the correction is for these.
@@ -186,17 +186,17 @@ def _bound_evidence(pair: Pair, choice: Choice, failure: Fraction) -> Evidence:
 
 def _choose_finalists(
     drawing: _Drawing,
-    given: tuple[Pair, ...],
+    inputs: tuple[Pair, ...],
     samples: int,
     vary: Callable[[Pair], Iterable[Pair]] | None,
     rounds: int,
 ) -> tuple[Pair, ...]:
     """The pairs to audit in full: all of a few, else those that look worst at first sight."""
-    if vary is None and len(given) <= _FINALISTS:
-        return given
+    if vary is None and len(inputs) <= _FINALISTS:
+        return inputs
     scouts = max(_FEWEST, samples // _SCOUTS)
     ranked: list[tuple[float, Pair]] = []
-    for batch in _propose(given, vary, rounds, ranked):
+    for batch in _propose(inputs, vary, rounds, ranked):
         drawing.planned += 2 * scouts * len(batch)
         for pair in batch:
             promise = max(one.promise for one in drawing.examine(pair, scouts))
@@ -207,13 +207,13 @@ def _choose_finalists(
 
 
 def _propose(
-    given: tuple[Pair, ...],
+    inputs: tuple[Pair, ...],
     vary: Callable[[Pair], Iterable[Pair]] | None,
     rounds: int,
     ranked: list[tuple[float, Pair]],
 ) -> Iterator[tuple[Pair, ...]]:
-    yield given
-    seen = {pair.name for pair in given}
+    yield inputs
+    seen = {pair.name for pair in inputs}
     for _ in range(rounds if vary is not None else 0):
         near = [new for _, pair in ranked[:_VARIED] for new in _vary(pair, vary)]
         batch = {new.name: new for new in near if new.name not in seen}

@@ -8,14 +8,7 @@ from fractions import Fraction
 
 from discreet.audit.claims import Claim, statements
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.rationals import (
-    Number,
-    ceil_decimal,
-    exp_bounds,
-    log_bounds,
-    nonnegative,
-    rational,
-)
+from discreet.rationals import Number, ceil_decimal, exp_bounds, log_bounds, nonnegative, rational
 
 __all__ = ["ExactLoss", "enumerate_loss"]
 
@@ -115,8 +108,8 @@ def enumerate_loss(
     return ExactLoss(outcomes=tuple((left.get(key, zero), right.get(key, zero)) for key in keys))
 
 
-def _law(given: Mapping[Hashable, Number], side: str) -> dict[Hashable, Fraction]:
-    law = {key: nonnegative(value, f"a probability of the {side}") for key, value in given.items()}
+def _law(pmf: Mapping[Hashable, Number], side: str) -> dict[Hashable, Fraction]:
+    law = {key: nonnegative(value, f"a probability of the {side}") for key, value in pmf.items()}
     total = sum(law.values(), Fraction(0))
     if total != 1:
         raise InvalidValue(

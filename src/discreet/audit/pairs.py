@@ -35,22 +35,22 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:40]} ... {text[-12:]}"
 
 
-def as_pairs(given: Iterable[Any]) -> tuple[Pair, ...]:
+def as_pairs(inputs: Iterable[Any]) -> tuple[Pair, ...]:
     """Read pairs, or tuples of two inputs.
 
     >>> as_pairs([(0, 1)])[0].right
     1
     """
-    pairs = tuple(one if isinstance(one, Pair) else _two(one) for one in given)
+    pairs = tuple(one if isinstance(one, Pair) else _pair_up(one) for one in inputs)
     if not pairs:
         raise InvalidValue("no pairs of inputs; give at least one pair of neighbours.")
     return pairs
 
 
-def _two(given: Any) -> Pair:
-    if not isinstance(given, tuple) or len(given) != 2:
-        raise InvalidValue(f"{_short(given)} is not a pair; write (left, right) or Pair(...).")
-    return Pair(*given)
+def _pair_up(inputs: Any) -> Pair:
+    if not isinstance(inputs, tuple) or len(inputs) != 2:
+        raise InvalidValue(f"{_short(inputs)} is not a pair; write (left, right) or Pair(...).")
+    return Pair(*inputs)
 
 
 def _whole(value: Number, name: str) -> Any:
@@ -144,20 +144,19 @@ def vary_numbers(pair: Pair) -> tuple[Pair, ...]:
         return ()
     if len(pair.left) != len(pair.right) or not all(map(_number, pair.left + pair.right)):
         return ()
-    return tuple(_shifted(pair, range(start, len(pair.left)), move) for start, move in _plans(pair))
+    length = len(pair.left)
+    return tuple(
+        _shift(pair, range(start, length), move)
+        for start in sorted({0, length // 2, length - 1})
+        for move in (1, -1, 4, -4)
+    )
 
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _plans(pair: Pair) -> Iterator[tuple[int, int]]:
-    for start in sorted({0, len(pair.left) // 2, len(pair.left) - 1}):
-        for move in (1, -1, 4, -4):
-            yield start, move
-
-
-def _shifted(pair: Pair, places: range, move: int) -> Pair:
+def _shift(pair: Pair, places: range, move: int) -> Pair:
     left, right = (
         tuple(value + move * (place in places) for place, value in enumerate(side))
         for side in (pair.left, pair.right)

@@ -83,8 +83,8 @@ def response(truth: float, *, delta: float = 0.0) -> Batched:
     """
 
     def draw(exact: int, count: int) -> NDArray[Any]:
-        told = np.where(_uniform(count) <= truth, exact, 1 - exact)
-        return np.where(_uniform(count) <= delta, 2 + exact, told)
+        answer = np.where(_uniform(count) <= truth, exact, 1 - exact)
+        return np.where(_uniform(count) <= delta, 2 + exact, answer)
 
     return draw
 
@@ -103,7 +103,7 @@ def _noise(scale: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     return np.asarray(DiscreteLaplace(scale=scale).release(np.zeros(shape, dtype=np.int64)))
 
 
-def _compared(
+def _compare(
     exact: Any, count: int, threshold: Any, query: Any
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Noisy queries and which of them reach the noisy threshold 0; no scale means no noise."""
@@ -113,7 +113,7 @@ def _compared(
     return noisy, noisy >= _noise(threshold, (count, 1))
 
 
-def _stopped(above: NDArray[Any], most: int) -> NDArray[Any]:
+def _stop(above: NDArray[Any], most: int) -> NDArray[Any]:
     """1 above, 0 below, -1 no longer answered."""
     before = np.cumsum(above, axis=1) - above
     return np.where(before < most, above.astype(np.int8), np.int8(-1))
@@ -125,7 +125,7 @@ def sparse(total: Any, most: int) -> Batched:
     Costs epsilon for queries of sensitivity one [LSL17, Thm. 4].
     """
     threshold, query = 2 / Fraction(total), 4 * most / Fraction(total)
-    return lambda exact, count: _stopped(_compared(exact, count, threshold, query)[1], most)
+    return lambda exact, count: _stop(_compare(exact, count, threshold, query)[1], most)
 
 
 def sparse_without_count(total: Any, most: int) -> Batched:
@@ -134,19 +134,19 @@ def sparse_without_count(total: Any, most: int) -> Batched:
     Costs more than it says [LSL17].
     """
     threshold, query = 2 / Fraction(total), 4 / Fraction(total)
-    return lambda exact, count: _stopped(_compared(exact, count, threshold, query)[1], most)
+    return lambda exact, count: _stop(_compare(exact, count, threshold, query)[1], most)
 
 
 def sparse_without_stop(total: Any) -> Batched:
     """Calibrated for one query above, and never stops. Costs more than it says [LSL17]."""
     threshold, query = 2 / Fraction(total), 4 / Fraction(total)
-    return lambda exact, count: _compared(exact, count, threshold, query)[1].astype(np.int8)
+    return lambda exact, count: _compare(exact, count, threshold, query)[1].astype(np.int8)
 
 
 def sparse_without_query_noise(total: Any) -> Batched:
     """Only the threshold is noisy. Not private for queries that move against each other."""
     threshold = 2 / Fraction(total)
-    return lambda exact, count: _stopped(_compared(exact, count, threshold, None)[1], 1)
+    return lambda exact, count: _stop(_compare(exact, count, threshold, None)[1], 1)
 
 
 def sparse_values(total: Any) -> Batched:
@@ -157,8 +157,8 @@ def sparse_values(total: Any) -> Batched:
     scale = 2 / Fraction(total)
 
     def draw(exact: Any, count: int) -> NDArray[Any]:
-        noisy, above = _compared(exact, count, scale, scale)
-        return np.where(_stopped(above, 1) == 1, noisy.astype(np.float64), np.nan)
+        noisy, above = _compare(exact, count, scale, scale)
+        return np.where(_stop(above, 1) == 1, noisy.astype(np.float64), np.nan)
 
     return draw
 
@@ -169,7 +169,7 @@ def sparse_counts(total: Any) -> Batched:
     Costs epsilon for counts under add/remove [LSL17, Thm. 5].
     """
     scale = 2 / Fraction(total)
-    return lambda exact, count: _stopped(_compared(exact, count, scale, scale)[1], 1)
+    return lambda exact, count: _stop(_compare(exact, count, scale, scale)[1], 1)
 
 
 def noisy_max(total: Any) -> Batched:

@@ -22,13 +22,13 @@ def assert_private(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     Passing is no proof.
     """
 
-    def checked(mechanism: Callable[..., Any], **named: Any) -> Verdict:
+    def check_and_keep(mechanism: Callable[..., Any], **named: Any) -> Verdict:
         verdict = check(mechanism, **named)
-        kept = request.config.stash.setdefault(_VERDICTS, [])
-        kept.append((request.node.nodeid, verdict))
+        verdicts = request.config.stash.setdefault(_VERDICTS, [])
+        verdicts.append((request.node.nodeid, verdict))
         return verdict
 
-    return checked
+    return check_and_keep
 
 
 def pytest_terminal_summary(
@@ -39,10 +39,10 @@ def pytest_terminal_summary(
     >>> pytest_terminal_summary.__module__
     'discreet.audit.plugin'
     """
-    kept = config.stash.get(_VERDICTS, [])
-    if kept:
+    verdicts = config.stash.get(_VERDICTS, [])
+    if verdicts:
         terminalreporter.section("privacy audits")
-    for name, verdict in kept:
+    for name, verdict in verdicts:
         terminalreporter.write_line(
             f"{name}: epsilon at least {verdict.epsilon:.3g}, "
             f"{float(verdict.strongest.statement.epsilon):.3g} claimed"

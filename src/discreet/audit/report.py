@@ -9,7 +9,7 @@ from discreet.audit.catalogue import Examined
 from discreet.drawing.chart import LIGHT, RED, chart, quantity, row_labels, svg
 from discreet.drawing.page import Section, page
 
-__all__ = ["audit_page", "examined_values", "summary"]
+__all__ = ["audit_page", "examination_values", "summary"]
 
 _CLAIM = "#333333"
 _TITLES = {
@@ -33,11 +33,11 @@ _WORDS = (
 )
 
 
-def examined_values(one: Examined) -> dict[str, Any]:
+def examination_values(one: Examined) -> dict[str, Any]:
     """One audit as values ready for JSON.
 
     >>> from discreet.audit.catalogue import bugs, examine
-    >>> examined_values(examine(bugs()[0], false_alarm=1e-3))["samples"]
+    >>> examination_values(examine(bugs()[0], false_alarm=1e-3))["samples"]
     3000
     """
     strongest = one.verdict.strongest
@@ -94,17 +94,17 @@ def _section(part: str, examined: Sequence[Examined]) -> Section:
 
 
 def _row(one: Examined) -> tuple[str, ...]:
-    values = examined_values(one)
-    said = "the claim is false" if one.verdict.violated else "nothing found"
+    values = examination_values(one)
+    conclusion = "the claim is false" if one.verdict.violated else "nothing found"
     if one.subject.bug and one.verdict.violated:
-        said = "caught"
+        conclusion = "caught"
     return (
         one.subject.name,
         f"{values['claimed']:.4g}",
         f"{values['delta']:.3g}",
         f"{values['at_least']:.3f}",
         f"{one.subject.samples:,}",
-        said if one.as_expected else f"{said}: NOT AS EXPECTED",
+        conclusion if one.as_expected else f"{conclusion}: NOT AS EXPECTED",
     )
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.audit.claims import Claim, GaussianClaim
 from discreet.audit.evidence.events import Direction
 from discreet.audit.pairs import Pair
+from discreet.errors import counted
 from discreet.loss import Approximate, Currency
 from discreet.rationals import exp_bounds, floor_float, log_bounds
 
@@ -114,14 +115,14 @@ class Verdict:
     def __str__(self) -> str:
         """Plain sentences: the verdict, the strongest evidence, what was tried, what is open."""
         if self.violated:
-            first = f"The claim of {_named(self.claim)} is false."
+            first = f"The claim of {_describe(self.claim)} is false."
             end = (
                 f"A correct mechanism is called false with probability at most "
                 f"{_up(self.false_alarm)}, if its outputs are independent and the inputs are "
                 "neighbours."
             )
         else:
-            first = f"Nothing was found against the claim of {_named(self.claim)}."
+            first = f"Nothing was found against the claim of {_describe(self.claim)}."
             end = (
                 "This is no proof: other inputs, rarer events, and what outputs do not show "
                 "(time taken, errors, state kept between calls) were not tried. The lower bound "
@@ -131,9 +132,9 @@ class Verdict:
             [
                 first,
                 str(self.strongest),
-                f"Tried: {_pairs(self.pairs_tried)} of inputs, {self.outputs_drawn} outputs, "
-                f"{self.events_tried} events; {len(self.evidence)} of them were counted on fresh "
-                "outputs, and the bounds allow for all of these.",
+                f"Tried: {counted(self.pairs_tried, 'pair')} of inputs, "
+                f"{self.outputs_drawn} outputs, {self.events_tried} events; {len(self.evidence)} "
+                "of them were counted on fresh outputs, and the bounds allow for all of these.",
                 end,
             ]
         )
@@ -144,10 +145,6 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:28]} ... {text[-8:]}"
 
 
-def _pairs(count: int) -> str:
-    return "1 pair" if count == 1 else f"{count} pairs"
-
-
 def _down(value: float) -> str:
     return f"{math.floor(value * 10**4) / 10**4:g}"
 
@@ -156,7 +153,7 @@ def _up(value: Fraction) -> str:
     return f"{float(value):.6g}"
 
 
-def _named(claim: Claim) -> str:
+def _describe(claim: Claim) -> str:
     if isinstance(claim, GaussianClaim):
         return f"Gaussian noise of sigma {_up(claim.sigma)} at distance {_up(claim.sensitivity)}"
     if claim.currency is Currency.RHO:

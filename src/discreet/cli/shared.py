@@ -241,9 +241,9 @@ def print_refusals(command: Callable[_Parameters, _Result]) -> Callable[_Paramet
         try:
             return command(*arguments, **options)
         except DiscreetError as refusal:
-            from discreet.report.words import refusal_text, respelt
+            from discreet.report.words import refusal_text, respell
 
-            words = respelt(refusal_text(refusal), _options(command))
+            words = respell(refusal_text(refusal), _options(command))
             typer.echo(f"discreet: {name_vault(words, _folder(command, options))}", err=True)
             raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
         except KeyboardInterrupt as stop:

@@ -95,16 +95,13 @@ def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -
     exist, 1-DP together for adding or removing one of them [DMNS06, Prop. 3.3].
     """
     console = Console(highlight=False, emoji=False)
-    folder.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    _clinic(folder, patients, console)
-    with Curator.open(folder / "vault") as curator:
-        _register(curator, folder, console)
+    with open_clinic(folder, patients=patients) as curator:
         console.print(
             f"The vault is open after {time.perf_counter() - start:.1f} s. Left of the budget of "
-            f"all patients: {_left(curator, Holder.POPULATION, 'patients')}; of the analyst "
-            f"{_ANALYST}: {_left(curator, Holder.ANALYST, _ANALYST)}. What follows is all that "
-            "an analyst gets to see.\n",
+            f"all patients: {_remaining(curator, Holder.POPULATION, 'patients')}; of the analyst "
+            f"{_ANALYST}: {_remaining(curator, Holder.ANALYST, _ANALYST)}. What follows is all "
+            "that an analyst gets to see.\n",
             markup=False,
         )
         session = curator.session(_ANALYST)
@@ -112,30 +109,30 @@ def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -
             _ask(question, place, session, curator, console)
             for place, question in enumerate(_QUESTIONS, start=1)
         ]
-    _chart(answers, folder, console)
-    _next_steps(folder, program, console)
+    _draw_chart(answers, folder, console)
+    _print_next_steps(folder, program, console)
 
 
 def open_clinic(folder: Path, *, patients: int = PATIENTS) -> Curator:
     """The clinic's vault in a folder, made if needed."""
     console = Console(highlight=False, emoji=False)
     folder.mkdir(parents=True, exist_ok=True)
-    _clinic(folder, patients, console)
+    _make_clinic(folder, patients, console)
     curator = Curator.open(folder / "vault")
     _register(curator, folder, console)
     return curator
 
 
-def _clinic(folder: Path, patients: int, console: Console) -> None:
+def _make_clinic(folder: Path, patients: int, console: Console) -> None:
     data, schema = folder / "visits.parquet", folder / "visits.toml"
-    _whole(console, f"A made-up clinic: {patients:,} patients, about {5 * patients:,} visits.")
-    _whole(console, f"The data: {data}. What is publicly known about it: {schema}.")
+    _print_line(console, f"A made-up clinic: {patients:,} patients, about {5 * patients:,} visits.")
+    _print_line(console, f"The data: {data}. What is publicly known about it: {schema}.")
     if data.exists():
         console.print(
             "They are there from an earlier run, and so is what was spent: a question asked "
             "before is answered from the record, free."
         )
-        _whole(console, f"To begin afresh, delete {folder}.")
+        _print_line(console, f"To begin afresh, delete {folder}.")
     else:
         write_clinic(data, patients=patients)
     if not schema.exists():
@@ -151,7 +148,7 @@ def _register(curator: Curator, folder: Path, console: Console) -> None:
         curator.grant(_ANALYST, epsilon=_BUDGET)
 
 
-def _left(curator: Curator, holder: Holder, name: str) -> str:
+def _remaining(curator: Curator, holder: Holder, name: str) -> str:
     return left_text(curator.ledger.account(holder, name))
 
 
@@ -159,46 +156,46 @@ def _ask(
     question: Question, place: int, session: Session, curator: Curator, console: Console
 ) -> Answer | None:
     console.print(Text(f"{place}. {question.words}", style="bold"))
-    _indented(console, question.sql)
-    _indented(console, f"offered: {question.price}")
+    _print_indented(console, question.sql)
+    _print_indented(console, f"offered: {question.price}")
     answer = None
     try:
         answer = session.sql(question.sql, epsilon=question.epsilon, error=question.error)
     except (BudgetExceeded, UnsafeQuery) as refusal:
-        _indented(console, f"REFUSED. {refusal_text(refusal)}")
+        _print_indented(console, f"REFUSED. {refusal_text(refusal)}")
     if answer is not None:
         console.print(
             Padding(answer_table(answer, width=console.width - 3), (0, 0, 0, 3), expand=False)
         )
         for note in answer.notes:
-            _indented(console, f"note: {note.text}")
+            _print_indented(console, f"note: {note.text}")
         paid = cost_text(answer.plan.cost)
-        _indented(console, f"free: it had cost {paid}" if answer.free else f"cost: {paid}")
-    _indented(console, question.lesson)
-    _indented(console, f"left of {_ANALYST}: {_left(curator, Holder.ANALYST, _ANALYST)}")
+        _print_indented(console, f"free: it had cost {paid}" if answer.free else f"cost: {paid}")
+    _print_indented(console, question.lesson)
+    _print_indented(console, f"left of {_ANALYST}: {_remaining(curator, Holder.ANALYST, _ANALYST)}")
     console.print()
     return answer
 
 
-def _whole(console: Console, text: str) -> None:
+def _print_line(console: Console, text: str) -> None:
     """A line that is not broken, so that paths and commands can be copied."""
     console.print(text, markup=False, soft_wrap=True)
 
 
-def _indented(console: Console, text: str) -> None:
+def _print_indented(console: Console, text: str) -> None:
     console.print(Padding(Text(text), (0, 0, 0, 3), expand=False))
 
 
-def _chart(answers: list[Answer | None], folder: Path, console: Console) -> None:
+def _draw_chart(answers: list[Answer | None], folder: Path, console: Console) -> None:
     """Draw the first answer that has several rows, where the `plots` extra is installed."""
     chart = folder / "bill_by_region.svg"
     drawn = [answer for answer in answers if answer is not None and len(answer) > 1]
     if drawn and importlib.util.find_spec("vl_convert") is not None:
         drawn[0].plot(str(chart))
-        _whole(console, f"Chart of the second answer: {chart}")
+        _print_line(console, f"Chart of the second answer: {chart}")
 
 
-def _next_steps(folder: Path, program: str, console: Console) -> None:
+def _print_next_steps(folder: Path, program: str, console: Console) -> None:
     """Commands that can be copied as they stand, in one line each."""
     vault = ("--vault", str(folder / "vault"))
     asked = (_QUESTIONS[1].sql, "--as", _ANALYST, "--epsilon", "0.4", *vault)
@@ -218,8 +215,8 @@ def _next_steps(folder: Path, program: str, console: Console) -> None:
             *("--output", str(folder / "mine.toml")),
         ),
     }
-    _whole(console, f"The vault: {folder / 'vault'}. Type next:")
+    _print_line(console, f"The vault: {folder / 'vault'}. Type next:")
     for words, line in steps.items():
         if words:
-            _whole(console, f"  # {words}")
-        _whole(console, f"  {shlex.join((program, *line))}")
+            _print_line(console, f"  # {words}")
+        _print_line(console, f"  {shlex.join((program, *line))}")

@@ -18,7 +18,7 @@ __all__ = [
     "printable",
     "quantity",
     "row_labels",
-    "stacked",
+    "stack",
     "svg",
 ]
 
@@ -43,7 +43,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
     )
 
 
@@ -56,10 +57,10 @@ def chart(**parts: Any) -> dict[str, Any]:
     return {"$schema": _SCHEMA, "width": 420, **parts}
 
 
-def stacked(charts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def stack(charts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Charts below each other.
 
-    >>> stacked([chart(mark="bar")])["vconcat"]
+    >>> stack([chart(mark="bar")])["vconcat"]
     [{'width': 420, 'mark': 'bar'}]
     """
     parts = [{name: part for name, part in one.items() if name != "$schema"} for one in charts]
@@ -110,11 +111,7 @@ def bars(
     error = {
         "data": {"values": finite},
         "mark": {"type": "errorbar", "ticks": True, "color": DARK},
-        "encoding": {
-            "x": x,
-            "y": quantity("low", title=value),
-            "y2": {"field": "high"},
-        },
+        "encoding": {"x": x, "y": quantity("low", title=value), "y2": {"field": "high"}},
     }
     return chart(
         title={
@@ -128,10 +125,7 @@ def bars(
         height=260,
         data={"values": rows},
         layer=[
-            {
-                "mark": {"type": "bar", "color": LIGHT},
-                "encoding": {"x": x, "y": quantity("value")},
-            },
+            {"mark": {"type": "bar", "color": LIGHT}, "encoding": {"x": x, "y": quantity("value")}},
             error,
         ],
     )

@@ -54,7 +54,7 @@ def page(title: str, words: Sequence[str], sections: Sequence[Section]) -> str:
     >>> "&lt;b&gt;" in page("<b>", [], [])
     True
     """
-    body = [f"<h1>{escape(title)}</h1>", *(f"<p>{escape(each)}</p>" for each in words)]
+    body = [f"<h1>{escape(title)}</h1>", *(f"<p>{escape(paragraph)}</p>" for paragraph in words)]
     return document(title, [*body, *(_section(section) for section in sections)])
 
 
@@ -122,7 +122,7 @@ def items(texts: Iterable[str]) -> str:
     >>> items(["a < b"]), items([])
     ('<ul>\\n<li>a &lt; b</li>\\n</ul>', '')
     """
-    lines = "\n".join(f"<li>{escape(each)}</li>" for each in texts)
+    lines = "\n".join(f"<li>{escape(text)}</li>" for text in texts)
     return f"<ul>\n{lines}\n</ul>" if lines else ""
 
 
@@ -139,7 +139,7 @@ def figure(drawing: str, caption: str = "") -> str:
 
 def _section(section: Section) -> str:
     parts = [f"<h2>{escape(section.title)}</h2>"]
-    parts += [f"<p>{escape(each)}</p>" for each in section.words]
+    parts += [f"<p>{escape(paragraph)}</p>" for paragraph in section.words]
     parts += [figure(drawing) for drawing in section.drawings]
     if section.rows:
         parts.append(html_table(section.columns, section.rows))

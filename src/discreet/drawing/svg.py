@@ -58,7 +58,7 @@ def bars(title: str, values: Sequence[Bar]) -> Markup:
     >>> "<rect" in bars("visits", [Bar("north", 3.0, 2.0, 4.0)])
     True
     """
-    ends = [end for each in values for end in (each.low, each.high, 0.0) if math.isfinite(end)]
+    ends = [end for bar in values for end in (bar.low, bar.high, 0.0) if math.isfinite(end)]
     low, high = _scale(min(ends, default=0.0), max(ends, default=1.0))
     span = _HEIGHT - _BOTTOM - 10
 
@@ -67,16 +67,16 @@ def bars(title: str, values: Sequence[Bar]) -> Markup:
 
     width = (_WIDTH - _LEFT - 10) / max(len(values), 1)
     parts = [_axis(low, high, y(0.0))]
-    for place, each in enumerate(values):
+    for place, bar in enumerate(values):
         x = _LEFT + width * (place + 0.2)
-        top, bottom = sorted((y(each.value), y(0.0)))
+        top, bottom = sorted((y(bar.value), y(0.0)))
         middle = x + 0.3 * width
-        label = Markup.escape(each.label[:24])
+        label = Markup.escape(bar.label[:24])
         parts.append(
             f'<rect class="bar" x="{x:.1f}" y="{top:.1f}" width="{0.6 * width:.1f}" '
             f'height="{max(bottom - top, 0.5):.1f}"/>'
             f'<line class="error" x1="{middle:.1f}" x2="{middle:.1f}" '
-            f'y1="{y(each.low):.1f}" y2="{y(each.high):.1f}"/>'
+            f'y1="{y(bar.low):.1f}" y2="{y(bar.high):.1f}"/>'
             f'<text x="{middle:.1f}" y="{_HEIGHT - 20}" text-anchor="middle">{label}</text>'
         )
     return _frame(title, "".join(parts))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.engines.duckdb.engine import DuckDB
-from discreet.engines.files.contents import file_end, text_code, value_codes
+from discreet.engines.files.contents import file_end, text_code
 from discreet.engines.files.names import path_of, source_files
 from discreet.engines.files.sources import describe, table_of
 from discreet.engines.postgresql.engine import PostgreSQL
@@ -93,14 +93,18 @@ class Origin:
         if self.dialect == "postgresql":
             PostgreSQLSource.read(self.source).check()
 
-    def types(self) -> dict[str, str]:
-        """Column names and types; a CSV file is read as text, whatever its rows look like."""
+    def types(self, engine: Engine | None = None) -> dict[str, str]:
+        """Column names and types; a CSV file is read as text, whatever its rows look like.
+
+        `engine` is one over this origin that is open already.
+        """
         if self.dialect == "postgresql":
             return dict(PostgreSQLSource.read(self.source).describe())
         if self.dialect == "spark":
             with Spark({"source": self.source}, time_limit_seconds=600) as engine:
                 return dict(engine.describe("source"))
-        return dict(describe(self.read, self.format))
+        columns_of = engine.columns if isinstance(engine, DuckDB) else None
+        return dict(describe(self.read, self.format, columns_of))
 
     def stamp(self) -> str:
         """What differs after a change; empty where changes cannot be seen from outside.
@@ -168,13 +172,13 @@ class Origin:
         """
         return None if self.file is None else table_of(self.source)
 
-    def marks(self) -> list[bytes]:
+    def marks(self, codes: Iterable[bytes]) -> list[bytes]:
         """By what a copy of the rows is known again, besides `content`.
 
         The end of each Parquet file, the bytes of each text file of some length; for files that
-        DuckDB reads, the values of all of them together. They are exact functions of the data: to
-        be keyed, and kept in the vault.
-        >>> Origin.of("spark:clinic.visits").marks()
+        DuckDB reads, `codes` of the values of all of them together. They are exact functions of
+        the data: to be keyed, and kept in the vault.
+        >>> Origin.of("spark:clinic.visits").marks([])
         []
         """
         if self.dialect == "postgresql":
@@ -187,10 +191,7 @@ class Origin:
             return marks_of_files
         if source_files(self.source).kind in ("CSV", "JSON lines"):
             marks_of_files += [b"bytes\0" + code for code in map(text_code, files) if code]
-        return [
-            *marks_of_files,
-            *(b"values\0" + code for code in value_codes(self.read, self.format)),
-        ]
+        return [*marks_of_files, *(b"values\0" + code for code in codes)]
 
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.

@@ -93,8 +93,8 @@ def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:
     known = table_named(curator.tables, table)
     if known.kind == "public":
         raise InvalidValue(f"{table} is public; read it as it is. Nothing was run or charged.")
-    numbers = {each.name for each in known.columns if each.kind in ("integer", "number")}
-    strangers = [each for each in columns if each not in numbers]
+    numbers = {column.name for column in known.columns if column.kind in ("integer", "number")}
+    strangers = [name for name in columns if name not in numbers]
     if strangers or not columns:
         raise InvalidValue(
             f"columns is {list(columns)!r:.200}; name number columns of {table}: "
@@ -107,11 +107,11 @@ def _columns(
     table: Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
 ) -> tuple[NDArray[np.float64], Sequence[Any] | None]:
     """The values of the rows, and their units; None where each row is one."""
-    steps = {each.name: float(each.step) for each in table.columns}
+    steps = {column.name: float(column.step) for column in table.columns}
     first = 0 if table.unit is None else 1
     exact = np.array(
         [[np.nan if value is None else value for value in row[first:]] for row in rows],
         dtype=np.float64,
     ).reshape(len(rows), len(columns))
     units = None if table.unit is None else [row[0] for row in rows]
-    return exact * np.array([steps[each] for each in columns]), units
+    return exact * np.array([steps[column] for column in columns]), units

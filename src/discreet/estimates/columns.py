@@ -136,7 +136,7 @@ def _plan_count(session: Session, table: str, keys: list[str], where: str) -> Pl
     grouped = f"FROM {sql_name(table)}{condition} GROUP BY {', '.join(keys)}"
     sql = f"SELECT {listed}, COUNT(*) AS n {grouped}"
     plan = session.prepare(sql, most_groups=1 << 25)
-    counted = [each.terms for each in plan.measures] == [((1, "COUNT(*)"),)]
+    counted = [measure.terms for measure in plan.measures] == [((1, "COUNT(*)"),)]
     names = [domain.name for domain in plan.domains]
     if not counted or names != [f"v{place}" for place in range(len(keys))]:
         raise another_question(where)

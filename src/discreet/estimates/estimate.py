@@ -83,10 +83,9 @@ def find_terms(
 def measure_values(
     session: Session,
     values: Values,
-    *,
     of: str,
-    cost: Loss,
     mechanism: str,
+    cost: Loss,
     release: Callable[[Exact, BitSource], _Result],
 ) -> Estimated[_Result]:
     """Charge and run one measurement over counted values; `of` says of which columns.
@@ -139,6 +138,4 @@ def propose(
         return restate(test.release(rows, query, bits, what=what), value)
 
     of = ", ".join(axis.name for axis in values.axes)
-    return measure_values(
-        session, values, of=of, cost=test.loss(), mechanism=mechanism, release=release
-    )
+    return measure_values(session, values, of, mechanism, test.loss(), release)

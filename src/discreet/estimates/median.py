@@ -39,9 +39,9 @@ def median(
     Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [MT07, Thm. 6],
     [NRS07, Sec. 2].
     """
-    ways = (QuantileMethod.FINE,) if count is None else ()
+    methods = (QuantileMethod.FINE,) if count is None else ()
     text = _question(session, table, column, where, fraction)
-    return _ask(session, text, where, ways, count, epsilon=epsilon, rho=rho)
+    return _ask(session, text, where, methods, count, epsilon=epsilon, rho=rho)
 
 
 def smooth_median(
@@ -79,17 +79,17 @@ def _ask(
     session: Session,
     text: str,
     where: str,
-    ways: tuple[QuantileMethod, ...],
+    methods: tuple[QuantileMethod, ...],
     count: int | None,
     *,
     epsilon: Number | None,
     rho: Number | None,
 ) -> Estimated[Fraction]:
-    planned = session.plan_question(text, epsilon=epsilon, rho=rho, count=count, ways=ways)
+    planned = session.plan_question(text, epsilon=epsilon, rho=rho, count=count, ways=methods)
     if planned.domains or planned.query.having is not None or planned.query.limit is not None:
         raise another_question(where)
     smooth = planned.ways == (QuantileMethod.SMOOTH,)
-    if ways == (QuantileMethod.SMOOTH,) and not smooth:
+    if methods == (QuantileMethod.SMOOTH,) and not smooth:
         raise UnsafeQuery(
             f"{text!r:.200}: smooth noise needs at least two public values. Nothing was run or "
             "charged."

@@ -113,14 +113,8 @@ def location(
             lambda place: (axis.value(place.mean), place.variance * axis.unit**2),
         )
 
-    return measure_values(
-        session,
-        values,
-        of=column,
-        cost=mechanism.loss(),
-        mechanism="stability histogram, then clipped sums",
-        release=release,
-    )
+    name = "stability histogram, then clipped sums"
+    return measure_values(session, values, column, name, mechanism.loss(), release)
 
 
 def clustered(
@@ -148,14 +142,8 @@ def clustered(
         rows = rows_of(values, exact)
         return mechanism.release(rows_outside_clusters(rows, clusters=clusters, width=steps), bits)
 
-    return measure_values(
-        session,
-        values,
-        of=column,
-        cost=mechanism.loss(),
-        mechanism="distance from a property",
-        release=release,
-    )
+    name = "distance from a property"
+    return measure_values(session, values, column, name, mechanism.loss(), release)
 
 
 def mode(
@@ -179,11 +167,4 @@ def mode(
         outcome = mechanism.mode(exact.measures()[0], bits, what=f"the most frequent {column}")
         return restate(outcome, labels.__getitem__)
 
-    return measure_values(
-        session,
-        values,
-        of=column,
-        cost=mechanism.loss(),
-        mechanism="stable value",
-        release=release,
-    )
+    return measure_values(session, values, column, "stable value", mechanism.loss(), release)

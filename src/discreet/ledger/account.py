@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
-from discreet.accounting.filters import Filter, price, rounded_total
+from discreet.accounting.filters import Filter, price, round_total
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
 from discreet.loss import Currency, Loss
 from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
@@ -206,8 +206,8 @@ run or charged.
         except UnprovableRequest as error:
             raise UnprovableRequest(f"{self.holder} {self.name!r}: {error}") from None
         # As `Filter.charge` on `self.filter`, without building two filters for every charge.
-        spent = rounded_total(self.spent + cost)
-        spent_delta = rounded_total(self.spent_delta + delta)
+        spent = round_total(self.spent + cost)
+        spent_delta = round_total(self.spent_delta + delta)
         if spent > self.limit or spent_delta > self.delta - self.conversion_delta:
             reached = self._name_limit(cost, delta)
             raise BudgetExceeded(
@@ -228,7 +228,7 @@ run or charged.
 
     def _name_limit(self, cost: Fraction, delta: Fraction) -> str:
         """Which total would pass which limit."""
-        who, total = f"{self.holder} {self.name!r}", rounded_total(self.spent + cost)
+        who, total = f"{self.holder} {self.name!r}", round_total(self.spent + cost)
         if total <= self.limit:
             allowed = self.delta - self.conversion_delta
             return (
@@ -287,7 +287,7 @@ def round_up(loss: Loss) -> Loss:
     >>> round_up(Pure(epsilon=0.1))
     Pure(epsilon=Fraction(1, 10))
     """
-    rounded: Any = {field.name: rounded_total(getattr(loss, field.name)) for field in fields(loss)}
+    rounded: Any = {field.name: round_total(getattr(loss, field.name)) for field in fields(loss)}
     return replace(loss, **rounded)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.conversion import zcdp_epsilon
-from discreet.accounting.filters import price, rounded_total
+from discreet.accounting.filters import price, round_total
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import FIRST, Act, Entry, account_of, loss_of, read_adoption
@@ -127,7 +127,7 @@ class Replay:
         account = self._found[key]
         spent, spent_delta = self._spent.get(key) or (account.spent, account.spent_delta)
         cost, delta = _price(event, account.currency)
-        spent, spent_delta = rounded_total(spent + cost), rounded_total(spent_delta + delta)
+        spent, spent_delta = round_total(spent + cost), round_total(spent_delta + delta)
         if spent > account.limit or spent_delta > account.delta - account.conversion_delta:
             account = self._settle(key) or account
             account.admit(loss_of(event))  # says what is passed

@@ -22,11 +22,11 @@ _WRITTEN, _WRITERS = 4096, 8  # and where they are written too
 _EACH = 8  # reading programs for each processor of the GPU
 _ROOM = 1024  # sums for each box, so that programs do not wait for one another
 
-_kept: dict[Any, tuple[Any, Any]] = {}  # by device: room for sums, and how many have ended
+_reserved: dict[Any, tuple[Any, Any]] = {}  # by device: room for sums, and how many have ended
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _pass(  # type: ignore[no-untyped-def]
+def _sum_boxes_kernel(  # type: ignore[no-untyped-def]
     cells, sums, ended, out, offsets, factor, first,
     d1, d2, d3, s0, s1, s2, s3, across, down, tiles,
     WRITES: tl.constexpr, EVEN: tl.constexpr, ROWS: tl.constexpr,  # noqa: N803
@@ -36,7 +36,7 @@ def _pass(  # type: ignore[no-untyped-def]
     rows, columns = tl.arange(0, ROWS).to(tl.int64), tl.arange(0, COLUMNS).to(tl.int64)
     if EVEN:
         first += tl.multiple_of(tl.load(offsets + box), EVEN)
-    found = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    subtotals = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
     for tile in range(program, tiles, programs):
         column = (tile % across).to(tl.int64) * COLUMNS
         rest = tile // across
@@ -46,15 +46,15 @@ def _pass(  # type: ignore[no-untyped-def]
         places = cells + start + rows[:, None] * s2 + columns[None, :] * s3
         inside = (row + rows < d2)[:, None] & (column + columns < d3)[None, :]
         values = tl.load(places, mask=inside, other=0.0)
-        found += values
+        subtotals += values
         if WRITES:
             tl.store(places, values * factor, mask=inside)
     here = sums + box * ROOM + program % ROOM
-    tl.atomic_add(here, tl.sum(tl.sum(found, axis=1).to(tl.float64), axis=0), sem="relaxed")
+    tl.atomic_add(here, tl.sum(tl.sum(subtotals, axis=1).to(tl.float64), axis=0), sem="relaxed")
     if tl.atomic_add(ended + box, 1, sem="acq_rel") == programs - 1:
-        each = sums + box * ROOM + tl.arange(0, ROOM)
-        parts = tl.load(each, cache_modifier=".cg")
-        tl.store(each, tl.zeros((ROOM,), dtype=tl.float64))
+        slots = sums + box * ROOM + tl.arange(0, ROOM)
+        parts = tl.load(slots, cache_modifier=".cg")
+        tl.store(slots, tl.zeros((ROOM,), dtype=tl.float64))
         whole = tl.sum(parts, axis=0)
         if WRITES:
             whole = tl.load(out) + (factor - 1.0) * whole
@@ -62,18 +62,18 @@ def _pass(  # type: ignore[no-untyped-def]
         tl.store(ended + box, 0)
 
 
-def _room(device: Any, boxes: int) -> tuple[Any, Any]:
-    room = _kept.get(device)
+def _reserve_sums(device: Any, boxes: int) -> tuple[Any, Any]:
+    room = _reserved.get(device)
     if room is None or room[1].numel() < boxes:
         room = (
             torch.zeros(boxes * _ROOM, dtype=torch.float64, device=device),
             torch.zeros(boxes, dtype=torch.int32, device=device),
         )
-        _kept[device] = room
+        _reserved[device] = room
     return room
 
 
-def _run(cells: Any, boxes: Sequence[Box], out: Any, factor: float | None) -> None:
+def _launch(cells: Any, boxes: Sequence[Box], out: Any, factor: float | None) -> None:
     _, shape, strides = boxes[0]
     starts = [box.start for box in boxes]
     lacking = DIMENSIONS - len(shape)
@@ -86,14 +86,14 @@ def _run(cells: Any, boxes: Sequence[Box], out: Any, factor: float | None) -> No
     across, down = -(-d3 // columns), -(-d2 // rows)
     tiles = programs = across * down * d0 * d1
     if not writes:
-        here = torch.cuda.get_device_properties(cells.device).multi_processor_count
-        programs = min(tiles, _EACH * here)
-    sums, ended = _room(cells.device, len(starts))
+        processors = torch.cuda.get_device_properties(cells.device).multi_processor_count
+        programs = min(tiles, _EACH * processors)
+    sums, ended = _reserve_sums(cells.device, len(starts))
     first, even, offsets = min(starts), 0, sums  # one box needs none
     if len(starts) > 1:
         apart = [start - first for start in starts]
         even, offsets = math.gcd(16, *apart), torch.tensor(apart, device=cells.device)
-    _pass[(programs, len(starts))](
+    _sum_boxes_kernel[(programs, len(starts))](
         cells, sums, ended, out, offsets, 1.0 if factor is None else factor, first,
         d1, d2, d3, s0, s1, s2, s3, across, down, tiles,
         WRITES=writes, EVEN=even, ROWS=rows, COLUMNS=columns, ROOM=_ROOM,
@@ -101,13 +101,13 @@ def _run(cells: Any, boxes: Sequence[Box], out: Any, factor: float | None) -> No
     )  # fmt: skip
 
 
-def box_sums(cells: Any, boxes: Sequence[Box]) -> Any:
+def sum_boxes(cells: Any, boxes: Sequence[Box]) -> Any:
     """The sums over boxes of one shape, as 64-bit floats on the device."""
     out = torch.empty(len(boxes), dtype=torch.float64, device=cells.device)
-    _run(cells, boxes, out, None)
+    _launch(cells, boxes, out, None)
     return out
 
 
-def box_scale(cells: Any, box: Box, factor: float, total: Any) -> None:
+def scale_box(cells: Any, box: Box, factor: float, total: Any) -> None:
     """Multiply a box by a factor, and bring the total of all cells up to date, in place."""
-    _run(cells, [box], total, factor)
+    _launch(cells, [box], total, factor)

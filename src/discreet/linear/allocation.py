@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.linear.components import share
-from discreet.linear.hierarchy import Cut, Hierarchy, below
+from discreet.linear.hierarchy import Cut, Hierarchy, coarsen
 from discreet.rationals import floor_decimal
 
 __all__ = ["least_shares", "needs_of", "split_price"]
@@ -29,7 +29,7 @@ def needs_of(weights: Mapping[Cut, float], hierarchies: tuple[Hierarchy, ...]) -
     """
     needs: dict[Cut, float] = {}
     for cut, weight in weights.items():
-        for part in below(cut):
+        for part in coarsen(cut):
             needs[part] = needs.get(part, 0.0) + weight * share(part, cut, hierarchies)
     return needs
 
@@ -68,19 +68,21 @@ def least_shares(
     >>> shares.round(6).tolist()
     [0.333333, 0.666667]
     """
-    kept = np.arange(len(gains))
+    measured = np.arange(len(gains))
     while True:
-        shares = _fixed_point(needs, gains[kept])
+        shares = _find_fixed_point(needs, gains[measured])
         large = shares >= _LEAST_SHARE
-        if large.all() or not (gains[kept[large]] > 0).any(axis=0).all():
+        if large.all() or not (gains[measured[large]] > 0).any(axis=0).all():
             break
-        kept = kept[large]
-    found = np.zeros(len(gains))
-    found[kept] = shares
-    return found, float((needs / (gains.T @ found**2)).sum())
+        measured = measured[large]
+    all_shares = np.zeros(len(gains))
+    all_shares[measured] = shares
+    return all_shares, float((needs / (gains.T @ all_shares**2)).sum())
 
 
-def _fixed_point(needs: NDArray[np.float64], gains: NDArray[np.float64]) -> NDArray[np.float64]:
+def _find_fixed_point(
+    needs: NDArray[np.float64], gains: NDArray[np.float64]
+) -> NDArray[np.float64]:
     shares = np.full(len(gains), 1 / len(gains))
     for _ in range(_ROUNDS):
         slope = gains @ (needs / (gains.T @ shares**2) ** 2)

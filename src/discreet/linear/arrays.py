@@ -10,10 +10,18 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.linear.boxes import Box
 
-__all__ = ["boxed", "full", "fused", "on_device", "scale", "to_numpy", "total"]
+__all__ = [
+    "load_kernels",
+    "make_uniform",
+    "put_on_device",
+    "scale",
+    "to_numpy",
+    "total",
+    "view_box",
+]
 
 
-def _torch(device: str) -> Any:
+def _import_torch(device: str) -> Any:
     try:
         import torch  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -26,25 +34,25 @@ def _torch(device: str) -> Any:
     return torch
 
 
-def full(size: int, device: str) -> Any:
+def make_uniform(size: int, device: str) -> Any:
     """Equal weights that sum to one: 64-bit floats on the CPU, 32-bit ones elsewhere."""
     if device == "cpu":
         return np.full(size, 1 / size)
-    torch = _torch(device)
-    return torch.full((size,), 1 / size, dtype=torch.float32, device=_name(device))
+    torch = _import_torch(device)
+    return torch.full((size,), 1 / size, dtype=torch.float32, device=_name_for_torch(device))
 
 
-def on_device(values: NDArray[np.float64], device: str, like: Any = None) -> Any:
+def put_on_device(values: NDArray[np.float64], device: str, like: Any = None) -> Any:
     """The values where the weights are; `like` names an array to lie beside."""
     if like is not None:
         return values if isinstance(like, np.ndarray) else like.new_tensor(values)
     if device == "cpu":
         return values
-    torch = _torch(device)
-    return torch.tensor(values, dtype=torch.float32, device=_name(device))
+    torch = _import_torch(device)
+    return torch.tensor(values, dtype=torch.float32, device=_name_for_torch(device))
 
 
-def _name(device: str) -> str:
+def _name_for_torch(device: str) -> str:
     """torch's own name; its CPU is asked for as "torch", to run the same code without a GPU."""
     return "cpu" if device == "torch" else device
 
@@ -53,11 +61,11 @@ def to_numpy(array: Any) -> NDArray[np.float64]:
     """The values as 64-bit floats on the CPU."""
     if isinstance(array, np.ndarray):
         return array.astype(np.float64, copy=False)
-    moved: NDArray[np.float64] = array.detach().cpu().numpy().astype(np.float64)
-    return moved
+    values: NDArray[np.float64] = array.detach().cpu().numpy().astype(np.float64)
+    return values
 
 
-def fused(cells: Any) -> Any:
+def load_kernels(cells: Any) -> Any:
     """The kernels that serve an array on a GPU in one pass, or None: torch alone is used then."""
     if isinstance(cells, np.ndarray) or cells.device.type != "cuda":
         return None
@@ -68,11 +76,11 @@ def fused(cells: Any) -> Any:
     return _kernels
 
 
-def boxed(cells: Any, box: Box) -> Any:
+def view_box(cells: Any, box: Box) -> Any:
     """A view of the cells in a box."""
     if not isinstance(cells, np.ndarray):
         return cells.as_strided(box.shape, box.strides, box.start)
-    strides = [each * cells.itemsize for each in box.strides]
+    strides = [stride * cells.itemsize for stride in box.strides]
     return np.lib.stride_tricks.as_strided(cells[box.start :], box.shape, strides)
 
 
@@ -90,7 +98,7 @@ def scale(part: Any, factor: float) -> None:
     if not isinstance(part, np.ndarray) and part.ndim > 1 and not part.is_contiguous():
         *strides, last = part.stride()
         even = (part.shape[-1], part.storage_offset(), *strides)
-        if last == 1 and not any(each % 2 for each in even):
+        if last == 1 and not any(number % 2 for number in even):
             # Pairs as complex numbers: half as many places to work out.
-            part = _torch("torch").view_as_complex(part.unflatten(-1, (-1, 2)))
+            part = _import_torch("torch").view_as_complex(part.unflatten(-1, (-1, 2)))
     part *= factor

@@ -20,23 +20,23 @@ class Box(NamedTuple):
 def box_of(sizes: Sequence[int], axes: Sequence[int], parts: Sequence[slice]) -> Box:
     """The cells whose attributes at `axes` have values in these slices."""
     start, stride, last = 0, 1, len(sizes)
-    found = [(1, 1)]  # lengths and strides, from the innermost
+    dimensions = [(1, 1)]  # lengths and strides, from the innermost
     for axis, part in zip(reversed(axes), reversed(parts), strict=True):
         between = prod(sizes[axis + 1 : last])
-        _add(found, between, stride)
+        _append_dimension(dimensions, between, stride)
         stride *= between
         start += part.start * stride
-        _add(found, part.stop - part.start, stride)
+        _append_dimension(dimensions, part.stop - part.start, stride)
         stride, last = stride * sizes[axis], axis
-    _add(found, prod(sizes[:last]), stride)
-    if found[0][0] == 1 and len(found) > 1:
-        del found[0]
-    return Box(start, *(tuple(each) for each in zip(*reversed(found), strict=True)))
+    _append_dimension(dimensions, prod(sizes[:last]), stride)
+    if dimensions[0][0] == 1 and len(dimensions) > 1:
+        del dimensions[0]
+    return Box(start, *zip(*reversed(dimensions), strict=True))
 
 
-def _add(found: list[tuple[int, int]], length: int, stride: int) -> None:
-    inner, its = found[-1]
-    if inner * its == stride:
-        found[-1] = (inner * length, its)
+def _append_dimension(dimensions: list[tuple[int, int]], length: int, stride: int) -> None:
+    inner, inner_stride = dimensions[-1]
+    if inner * inner_stride == stride:
+        dimensions[-1] = (inner * length, inner_stride)
     elif length > 1:
-        found.append((length, stride))
+        dimensions.append((length, stride))

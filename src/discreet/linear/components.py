@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of
+from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, coarsen
 
 __all__ = ["Components", "contrast", "scale_of", "share"]
 
@@ -52,7 +52,7 @@ def _centre(table: Floats, place: int, branch: int) -> tuple[Floats, Floats]:
     return (split - above / branch).reshape(table.shape), above.squeeze(axis=place + 1)
 
 
-def _inverse(variance: float) -> float:
+def _invert(variance: float) -> float:
     return 1 / max(variance, 1e-100)  # noise that is never seen has a variance of zero
 
 
@@ -86,8 +86,8 @@ class Components:
     def add_table(self, cut: Cut, noisy: Floats, *, variance: float) -> None:
         """Add a table of counts whose cells have independent noise of this variance."""
         weights = self._weights(cut, variance)
-        for part, value in self._apart(cut, np.asarray(noisy, dtype=np.float64)):
-            self._add(part, value, weights[part])
+        for part, value in self._take_apart(cut, np.asarray(noisy, dtype=np.float64)):
+            self._add_component(part, value, weights[part])
 
     def know_table(self, cut: Cut, *, variance: float) -> None:
         """Count a table of this variance in, without its values: for what is planned."""
@@ -96,8 +96,8 @@ class Components:
 
     def _weights(self, cut: Cut, variance: float) -> dict[Cut, float]:
         cells = cells_of(cut, self.hierarchies)
-        merged = {part: cells // cells_of(part, self.hierarchies) for part in below(cut)}
-        return {part: _inverse(variance * count) for part, count in merged.items()}
+        merged = {part: cells // cells_of(part, self.hierarchies) for part in coarsen(cut)}
+        return {part: _invert(variance * count) for part, count in merged.items()}
 
     def add_contrast(self, cut: Cut, noisy: Floats, *, variance: float) -> None:
         """Add a noisy contrast as `contrast` makes it; the noise of its cells has this variance.
@@ -112,51 +112,51 @@ class Components:
         for place, (axis, level) in enumerate(cut):
             branch = self.hierarchies[axis].branches[level - 1]
             centred, _ = _centre(centred, place, branch)
-        self._add(cut, centred, scale**2 * _inverse(variance))
+        self._add_component(cut, centred, scale**2 * _invert(variance))
 
     def know_contrast(self, cut: Cut, *, variance: float) -> None:
         """Count a contrast of this variance in, without its values: for what is planned."""
-        precision = scale_of(cut, self.hierarchies) ** 2 * _inverse(variance)
+        precision = scale_of(cut, self.hierarchies) ** 2 * _invert(variance)
         self._precision[cut] = self.precision(cut) + precision
 
     def fix_total(self, total: float) -> None:
         """Take this total for certain, whatever tables say."""
         self._values[()], self._precision[()] = np.array(total), 1.0
 
-    def _add(self, cut: Cut, value: Floats, precision: float) -> None:
+    def _add_component(self, cut: Cut, value: Floats, precision: float) -> None:
         known = self._values.get(cut)
         weighted = value * precision
         self._values[cut] = weighted if known is None else known + weighted
         self._precision[cut] = self.precision(cut) + precision
 
-    def _apart(self, cut: Cut, table: Floats) -> list[tuple[Cut, Floats]]:
+    def _take_apart(self, cut: Cut, table: Floats) -> list[tuple[Cut, Floats]]:
         """Every component of a table, axis by axis from the last to the first."""
         parts: list[tuple[Cut, Floats]] = [((), table)]
         for place in range(len(cut) - 1, -1, -1):
             axis, level = cut[place]
-            found = []
+            finer_parts = []
             for done, value in parts:
                 for low in range(level, 0, -1):
                     branch = self.hierarchies[axis].branches[low - 1]
                     centred, value = _centre(value, place, branch)
-                    found.append((((axis, low), *done), centred))
-                found.append((done, value.squeeze(axis=place)))
-            parts = found
+                    finer_parts.append((((axis, low), *done), centred))
+                finer_parts.append((done, value.squeeze(axis=place)))
+            parts = finer_parts
         return parts
 
     def table(self, cut: Cut) -> Floats:
         """The least-squares estimate of the table of a cut."""
-        return self._together(cut, ())
+        return self._put_together(cut, ())
 
-    def _together(self, rest: Cut, chosen: Cut) -> Floats:
+    def _put_together(self, rest: Cut, chosen: Cut) -> Floats:
         if not rest:
             return self._values[chosen] / self._precision[chosen]
         (axis, level), *others = rest
         place = len(chosen)
-        value = np.expand_dims(self._together(tuple(others), chosen), place)
+        value = np.expand_dims(self._put_together(tuple(others), chosen), place)
         for low in range(1, level + 1):
             branch = self.hierarchies[axis].branches[low - 1]
-            finer = self._together(tuple(others), (*chosen, (axis, low)))
+            finer = self._put_together(tuple(others), (*chosen, (axis, low)))
             split = _split(finer, place, branch) + np.expand_dims(value / branch, place + 1)
             value = split.reshape(finer.shape)
         return value
@@ -164,7 +164,7 @@ class Components:
     def variance(self, cut: Cut) -> float:
         """The variance of every cell of the table of a cut, from those of its components."""
         return sum(
-            share(part, cut, self.hierarchies) / self._precision[part] for part in below(cut)
+            share(part, cut, self.hierarchies) / self._precision[part] for part in coarsen(cut)
         )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of, shape_of
+from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, coarsen, shape_of
 from discreet.linear.marginals import Axes
 from discreet.linear.simplex import project_to_simplex
 
@@ -41,22 +41,20 @@ class ConsistentTables:
 
     def table(self, cut: Cut) -> Floats:
         """The table of a cut: one of those that settled, or the sums of one."""
-        for fine, table in self.tables.items():
-            if cut == fine:
-                return table
-        return np.maximum(self.parts.table(cut), 0.0)
+        settled = self.tables.get(cut)
+        return np.maximum(self.parts.table(cut), 0.0) if settled is None else settled
 
 
-def _finest(cuts: Iterable[Cut]) -> list[Cut]:
+def _find_finest(cuts: Iterable[Cut]) -> list[Cut]:
     """The cuts that no other one refines."""
     wanted = sorted(set(cuts), key=len, reverse=True)
     covered: set[Cut] = set()
-    found = []
+    finest = []
     for cut in wanted:
         if cut not in covered:
-            found.append(cut)
-            covered.update(below(cut))
-    return found
+            finest.append(cut)
+            covered.update(coarsen(cut))
+    return finest
 
 
 def make_consistent(
@@ -70,32 +68,32 @@ def make_consistent(
     >>> from discreet.linear.hierarchy import Hierarchy
     >>> parts = Components((Hierarchy.flat(3),))
     >>> parts.add_table(((0, 1),), np.array([3.0, -1.0, 2.0]), variance=1.0)
-    >>> found = make_consistent(parts, [((0, 1),)])
-    >>> found.table(((0, 1),)).tolist(), found.rounds
+    >>> settled = make_consistent(parts, [((0, 1),)])
+    >>> settled.table(((0, 1),)).tolist(), settled.rounds
     ([2.5, 0.0, 1.5], 1)
     """
     if not tolerance > 0:
         raise InvalidValue(f"tolerance is {tolerance}; it must be above 0.")
-    finest = _finest(cuts)
+    finest = _find_finest(cuts)
     total = max(0.0, float(parts.table(())))
     tables = {cut: np.asarray(parts.table(cut)) for cut in finest}
-    error = _error(parts, finest)
+    error = _bound_error(parts, finest)
     for turn in range(1, rounds + 1):
         nearest = {cut: project_to_simplex(table, total) for cut, table in tables.items()}
         if turn % _CHECKED == 1 or turn == rounds or len(finest) == 1:
-            agreed = _agreed(parts, nearest)
+            agreed = _make_agree(parts, nearest)
             gap = max(float(np.abs(agreed.table(cut) - nearest[cut]).max()) for cut in finest)
             if gap <= tolerance or turn == rounds or len(finest) == 1:
                 break
         # Long steps from the start would settle farther from the estimate, so plain ones go first.
         step = 1.0 if turn <= _PLAIN else _BEYOND
         beyond = {cut: table + step * (nearest[cut] - table) for cut, table in tables.items()}
-        together = _agreed(parts, beyond)
-        tables = {cut: t + step * (together.table(cut) - t) for cut, t in beyond.items()}
+        agreeing = _make_agree(parts, beyond)
+        tables = {cut: far + step * (agreeing.table(cut) - far) for cut, far in beyond.items()}
     return ConsistentTables(agreed, nearest, total, error, gap, turn)
 
 
-def _agreed(parts: Components, tables: Mapping[Cut, Floats]) -> Components:
+def _make_agree(parts: Components, tables: Mapping[Cut, Floats]) -> Components:
     """The nearest tables that agree, all cells counting alike."""
     agreed = Components(parts.hierarchies)
     for cut, table in tables.items():
@@ -103,7 +101,7 @@ def _agreed(parts: Components, tables: Mapping[Cut, Floats]) -> Components:
     return agreed
 
 
-def _error(parts: Components, cuts: list[Cut]) -> float:
+def _bound_error(parts: Components, cuts: list[Cut]) -> float:
     cells = sum(cells_of(cut, parts.hierarchies) for cut in cuts)
     squares = sum(cells_of(cut, parts.hierarchies) * parts.variance(cut) for cut in cuts)
     return sqrt(squares / cells) + 2 * sqrt(parts.variance(()) * len(cuts) / cells)
@@ -115,8 +113,8 @@ def agree_marginals(noisy: Mapping[Axes, tuple[Floats, float]]) -> dict[Axes, Fl
     Components that several marginals tell are averaged by their precision [XHZK23, Sec. 4]. For
     equal variances within a marginal this is the projection in units of the noise, so a model fits
     the result exactly as well as what was measured.
-    >>> found = agree_marginals({(0,): (np.array([0.2, 0.8]), 1.0), (0, 1): (np.eye(2) / 2, 0.5)})
-    >>> found[(0,)].round(6).tolist(), found[(0, 1)].sum(axis=1).round(6).tolist()
+    >>> agreed = agree_marginals({(0,): (np.array([0.2, 0.8]), 1.0), (0, 1): (np.eye(2) / 2, 0.5)})
+    >>> agreed[(0,)].round(6).tolist(), agreed[(0, 1)].sum(axis=1).round(6).tolist()
     ([0.35, 0.65], [0.35, 0.65])
     """
     sizes: dict[int, int] = {}

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["contrasted", "norms", "restored", "transform"]
+__all__ = ["contrast_rows", "from_contrasts", "norms", "to_contrasts"]
 
 Array = NDArray[Any]
 
 
 @lru_cache(maxsize=256)
-def transform(size: int) -> Array:
+def contrast_rows(size: int) -> Array:
     """The total and the `size` - 1 contrasts of each value with those before it, as rows.
 
     Row j > 0 is j ones and then -j, so rows are orthogonal, and all but the first sum to zero.
-    >>> transform(3).tolist()
+    >>> contrast_rows(3).tolist()
     [[1, 1, 1], [1, -1, 0], [1, 1, -2]]
     """
     rows = np.tri(size, size, -1, dtype=np.int64)
@@ -43,42 +43,42 @@ def norms(size: int) -> Array:
     return squares
 
 
-def contrasted(table: Array) -> Array:
+def to_contrasts(table: Array) -> Array:
     """A table of counts by contrasts of every axis; the fast Walsh-Hadamard transform where all
     axes have two values.
 
-    >>> contrasted(np.array([[3, 1], [0, 2]])).tolist()
+    >>> to_contrasts(np.array([[3, 1], [0, 2]])).tolist()
     [[6, 0], [2, 4]]
     """
     for axis, size in enumerate(table.shape):
-        table = _along(table, axis, size, transform(size))
+        table = _apply_along(table, axis, size, contrast_rows(size))
     return table
 
 
-def restored(coefficients: Array) -> Array:
+def from_contrasts(coefficients: Array) -> Array:
     """The table that has these contrasts, as floats.
 
-    >>> restored(np.array([[6, 0], [2, 4]])).tolist()
+    >>> from_contrasts(np.array([[6, 0], [2, 4]])).tolist()
     [[3.0, 1.0], [0.0, 2.0]]
     """
     table = coefficients.astype(np.float64)
     for axis, size in enumerate(table.shape):
-        table = _along(table, axis, size, (transform(size) / norms(size)[:, None]).T)
+        table = _apply_along(table, axis, size, (contrast_rows(size) / norms(size)[:, None]).T)
     return table
 
 
-def _along(table: Array, axis: int, size: int, matrix: Array) -> Array:
+def _apply_along(table: Array, axis: int, size: int, matrix: Array) -> Array:
     """The matrix applied to one axis."""
     if size == 1:
         return table
     shape = table.shape
     parts = table.reshape(prod(shape[:axis]), size, prod(shape[axis + 1 :]))
     if size == 2:
-        made = np.empty(parts.shape, dtype=np.result_type(table, matrix))
-        np.add(parts[:, 0], parts[:, 1], out=made[:, 0])
-        np.subtract(parts[:, 0], parts[:, 1], out=made[:, 1])
+        product: Array = np.empty(parts.shape, dtype=np.result_type(table, matrix))
+        np.add(parts[:, 0], parts[:, 1], out=product[:, 0])
+        np.subtract(parts[:, 0], parts[:, 1], out=product[:, 1])
         if matrix.dtype.kind == "f":
-            made *= 0.5
-        return made.reshape(shape)
-    product: Array = np.matmul(matrix, parts)
+            product *= 0.5
+    else:
+        product = np.matmul(matrix, parts)
     return product.reshape(shape)

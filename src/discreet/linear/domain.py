@@ -8,6 +8,7 @@ from itertools import combinations
 from math import prod
 
 from discreet.errors import InvalidValue
+from discreet.rationals import whole
 
 __all__ = ["Domain"]
 
@@ -34,9 +35,7 @@ class Domain:
         if len(set(self.names)) != len(self.names):
             raise InvalidValue("an attribute is named twice; name each once.")
         for name, size in zip(self.names, self.sizes, strict=True):
-            given: object = size
-            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-                raise InvalidValue(f"{name} has {size!r} values; it must have at least 1.")
+            whole(size, f"the number of values of {name}")
 
     @classmethod
     def binary(cls, count: int) -> "Domain":

@@ -7,8 +7,9 @@ from itertools import product
 from math import prod
 
 from discreet.errors import InvalidValue
+from discreet.rationals import whole
 
-__all__ = ["Cut", "Hierarchy", "below", "cells_of", "checked", "shape_of"]
+__all__ = ["Cut", "Hierarchy", "cells_of", "coarsen", "shape_of"]
 
 Cut = tuple[tuple[int, int], ...]
 """Which axes are told apart and how finely: pairs of an axis and its level, in order of axes."""
@@ -29,10 +30,9 @@ class Hierarchy:
     branches: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        for value, least in ((self.cells, 1), *((branch, 2) for branch in self.branches)):
-            given: object = value
-            if isinstance(given, bool) or not isinstance(given, int) or given < least:
-                raise InvalidValue(f"{value!r} cells or branches; at least {least} are needed.")
+        whole(self.cells, "cells")
+        for branch in self.branches:
+            whole(branch, "a branch", least=2)
         if not self.cells <= self.padded < _MOST_CELLS:
             raise InvalidValue(
                 f"branches {self.branches} make {self.padded:,} cells for an axis of "
@@ -71,22 +71,6 @@ class Hierarchy:
         return prod(self.branches[:level])
 
 
-def checked(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> Cut:
-    """The cut, or a refusal if the axes do not have its levels.
-
-    >>> checked(((0, 1),), (Hierarchy.flat(3),))
-    ((0, 1),)
-    """
-    axes = [axis for axis, _ in cut]
-    known = axes == sorted(set(axes)) and all(0 <= axis < len(hierarchies) for axis in axes)
-    if not known or any(not 1 <= level <= hierarchies[axis].depth for axis, level in cut):
-        raise InvalidValue(
-            f"the cut {cut} does not fit axes of depths {[each.depth for each in hierarchies]}; "
-            "name each axis once, in order, with a level from 1 to its depth."
-        )
-    return cut
-
-
 def shape_of(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> tuple[int, ...]:
     """The shape of the table of a cut.
 
@@ -101,11 +85,11 @@ def cells_of(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> int:
     return prod(shape_of(cut, hierarchies))
 
 
-def below(cut: Cut) -> list[Cut]:
+def coarsen(cut: Cut) -> list[Cut]:
     """Every cut that this one refines, itself included.
 
-    >>> below(((0, 1), (2, 1)))
+    >>> coarsen(((0, 1), (2, 1)))
     [(), ((2, 1),), ((0, 1),), ((0, 1), (2, 1))]
     """
-    ways = [[(), *(((axis, low),) for low in range(1, level + 1))] for axis, level in cut]
-    return [tuple(pair for part in parts for pair in part) for parts in product(*ways)]
+    options = [[(), *(((axis, low),) for low in range(1, level + 1))] for axis, level in cut]
+    return [tuple(pair for part in parts for pair in part) for parts in product(*options)]

@@ -48,16 +48,16 @@ def sum_to(table: Floats, outer: Axes, inner: Axes) -> Floats:
     >>> sum_to(np.ones((2, 3)), (0, 1), (1,)).tolist()
     [2.0, 2.0, 2.0]
     """
-    kept = set(inner)
+    wanted = set(inner)
     shape = list(table.shape)
-    shape_kept = tuple(length for at, length in zip(outer, shape, strict=True) if at in kept)
+    shape_kept = tuple(length for at, length in zip(outer, shape, strict=True) if at in wanted)
     end = len(outer)
     while end:
-        if outer[end - 1] in kept:
+        if outer[end - 1] in wanted:
             end -= 1
             continue
         start = end - 1
-        while start and outer[start - 1] not in kept:
+        while start and outer[start - 1] not in wanted:
             start -= 1
         length = math.prod(shape[start:end])
         before, after = math.prod(shape[:start]), math.prod(shape[end:])

@@ -73,8 +73,8 @@ class Predicate:
         """
         if not self.axes or not self.mask.any():
             return None
-        found = np.nonzero(self.mask)
-        box = tuple(slice(int(place.min()), int(place.max()) + 1) for place in found)
+        counted = np.nonzero(self.mask)
+        box = tuple(slice(int(place.min()), int(place.max()) + 1) for place in counted)
         return box if self.mask[box].all() else None
 
     def box(self, domain: Domain) -> Box | None:
@@ -92,8 +92,8 @@ class Predicate:
                     f"domain have {sizes} values. Nothing was read."
                 )
             parts = self.slices
-            found = None if parts is None else box_of(domain.sizes, self.axes, parts)
-            object.__setattr__(self, "_placed", (domain, found))
+            box = None if parts is None else box_of(domain.sizes, self.axes, parts)
+            object.__setattr__(self, "_placed", (domain, box))
         placed: Box | None = self._placed[1]
         return placed
 

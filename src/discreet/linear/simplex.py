@@ -20,14 +20,14 @@ def project_to_simplex(table: Floats, total: float) -> Floats:
     """
     if total <= 0:
         return np.zeros_like(table)
-    kept = table.ravel()
-    while kept.size > _SORTED:
-        # What lies below the level of all kept cells lies below the last level, which is higher.
-        above = kept[kept >= (kept.sum() - total) / kept.size]
-        if above.size == kept.size:
+    candidates = table.ravel()
+    while candidates.size > _SORTED:
+        # What lies below the level of all candidates lies below the last level, which is higher.
+        above = candidates[candidates >= (candidates.sum() - total) / candidates.size]
+        if above.size == candidates.size:
             break
-        kept = above
-    falling = np.sort(kept)[::-1]
+        candidates = above
+    falling = np.sort(candidates)[::-1]
     levels = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
     level = levels[np.flatnonzero(falling >= levels)[-1]]
     projected: Floats = np.maximum(table - level, 0.0)

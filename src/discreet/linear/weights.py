@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.linear.arrays import boxed, full, fused, on_device, scale, to_numpy, total
+from discreet.linear.arrays import (
+    load_kernels,
+    make_uniform,
+    put_on_device,
+    scale,
+    to_numpy,
+    total,
+    view_box,
+)
 from discreet.linear.boxes import Box
 from discreet.linear.domain import Domain
 from discreet.linear.marginals import Axes, expand, sum_to
@@ -37,7 +45,7 @@ class Weights:
     0.25
     """
 
-    __slots__ = ("_cells", "_kernels", "_scaled", "_seen", "_tables", "_total", "domain")
+    __slots__ = ("_cells", "_kernels", "_last_sum", "_scaled", "_tables", "_total", "domain")
 
     def __init__(self, domain: Domain, cells: Any) -> None:
         if math.prod(cells.shape) != domain.cells:
@@ -47,10 +55,10 @@ class Weights:
         self.domain = domain
         self._cells = cells.reshape(-1)
         self._tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        self._seen: tuple[Predicate, Any] | None = None  # the slice that was summed last
+        self._last_sum: tuple[Predicate, Any] | None = None  # the slice that was summed last
         self._scaled = 0  # updates since the sum was last looked at
-        self._kernels = fused(self._cells)
-        self._total = self._whole()  # where the cells are, so that updates need not wait
+        self._kernels = load_kernels(self._cells)
+        self._total = self._sum_cells()  # where the cells are, so that updates need not wait
         if not 0 < float(self._total) < math.inf:
             raise InvalidValue("the weights' sum is not a number above 0; give other weights.")
 
@@ -61,7 +69,7 @@ class Weights:
         >>> Weights.uniform(Domain.binary(2)).cells().tolist()
         [[0.25, 0.25], [0.25, 0.25]]
         """
-        return cls(domain, full(domain.cells, device))
+        return cls(domain, make_uniform(domain.cells, device))
 
     @classmethod
     def of(cls, domain: Domain, cells: NDArray[Any], *, device: str = "cpu") -> "Weights":
@@ -70,10 +78,10 @@ class Weights:
         >>> Weights.of(Domain.binary(1), np.array([1, 3])).cells().tolist()
         [0.25, 0.75]
         """
-        given = np.array(cells, dtype=np.float64)
-        if not np.isfinite(given).all() or (given < 0).any():
+        weights = np.array(cells, dtype=np.float64)
+        if not np.isfinite(weights).all() or (weights < 0).any():
             raise InvalidValue("a weight is negative or not finite; give weights of at least 0.")
-        return cls(domain, on_device(given, device))
+        return cls(domain, put_on_device(weights, device))
 
     def cells(self) -> NDArray[np.float64]:
         """The share of every cell, one axis for each attribute.
@@ -100,9 +108,12 @@ class Weights:
         >>> weights.shares([Predicate.where({0: value}, weights.domain) for value in (0, 1)])
         [0.25, 0.75]
         """
-        counted = self._together if self._kernels else self._each
-        found, whole = counted(predicates), float(self._total)
-        return [min(1.0, max(0.0, float(each) / whole)) for each in found]
+        if self._kernels:
+            sums = self._count_boxes(predicates)
+        else:
+            sums = [self._count(predicate) for predicate in predicates]
+        whole = float(self._total)
+        return [min(1.0, max(0.0, float(part) / whole)) for part in sums]
 
     def table(self, axes: tuple[int, ...]) -> NDArray[np.float64]:
         """The shares of all combinations of some attributes.
@@ -126,19 +137,19 @@ class Weights:
             return  # all cells, or none: their shares stay as they are
         box = predicate.box(self.domain)
         if box is not None and self._kernels and len(box.shape) <= self._kernels.DIMENSIONS:
-            self._kernels.box_scale(self._cells, box, factor, self._total)
+            self._kernels.scale_box(self._cells, box, factor, self._total)
         else:
-            before = self._counted(predicate)
+            before = self._count(predicate)
             if box is not None:
-                scale(boxed(self._cells, box), factor)
+                scale(view_box(self._cells, box), factor)
             elif predicate.mask.any():
                 self._scale_by_table(np.where(predicate.mask, factor, 1.0), predicate.axes)
             self._total = self._total + (factor - 1) * before
         self._tables.clear()
-        self._seen = None
+        self._last_sum = None
         self._scaled += 1
         if abs(math.log2(factor)) > 1 or self._scaled >= _UNSEEN:
-            self._renew()
+            self._renormalise()
 
     def move(self, predicate: Predicate, share: float) -> None:
         """Scale so that a predicate counts this share: a step as large as the residual.
@@ -155,59 +166,53 @@ class Weights:
         if least < now < 1 - least:
             self.scale(predicate, wanted * (1 - now) / (now * (1 - wanted)))
 
-    def _renew(self) -> None:
+    def _renormalise(self) -> None:
         """Bring the sum back to one before it leaves the range of its floats."""
         self._scaled = 0
         if not _SMALL < float(self._total) < 1 / _SMALL:
-            self._seen = None
+            self._last_sum = None
             self._cells *= 1 / float(self._total)
-            self._total = self._whole()
+            self._total = self._sum_cells()
 
-    def _whole(self) -> Any:
+    def _sum_cells(self) -> Any:
         if self._kernels:
-            return self._kernels.box_sums(self._cells, [Box(0, (self.domain.cells,), (1,))])[0]
+            return self._kernels.sum_boxes(self._cells, [Box(0, (self.domain.cells,), (1,))])[0]
         return total(self._cells)
 
-    def _each(self, predicates: Sequence[Predicate]) -> list[Any]:
-        return [self._counted(each) for each in predicates]
-
-    def _together(self, predicates: Sequence[Predicate]) -> list[Any]:
+    def _count_boxes(self, predicates: Sequence[Predicate]) -> list[Any]:
         """What they count: boxes that lie alike are read in one start."""
-        found: list[Any] = [None] * len(predicates)
+        counts: list[Any] = [None] * len(predicates)
         alike: dict[Any, list[tuple[int, Box]]] = {}
-        for place, each in enumerate(predicates):
-            box = None if each.axes in self._tables else each.box(self.domain)
+        for place, predicate in enumerate(predicates):
+            box = None if predicate.axes in self._tables else predicate.box(self.domain)
             if box is None or len(box.shape) > self._kernels.DIMENSIONS:
-                found[place] = self._counted(each)
+                counts[place] = self._count(predicate)
             else:
                 alike.setdefault(box[1:], []).append((place, box))
         started = [
-            (
-                [place for place, _ in of],
-                self._kernels.box_sums(self._cells, [box for _, box in of]),
-            )
-            for of in alike.values()
+            (group, self._kernels.sum_boxes(self._cells, [box for _, box in group]))
+            for group in alike.values()
         ]
-        for places, sums in started:  # nothing is waited for before all are started
-            for place, value in zip(places, sums.tolist(), strict=True):
-                found[place] = value
-        return found
+        for group, sums in started:  # nothing is waited for before all are started
+            for (place, _), value in zip(group, sums.tolist(), strict=True):
+                counts[place] = value
+        return counts
 
-    def _counted(self, predicate: Predicate) -> Any:
+    def _count(self, predicate: Predicate) -> Any:
         if not predicate.axes:
             return self._total if predicate.mask else 0.0
-        if self._seen is not None and self._seen[0] is predicate:
-            return self._seen[1]
+        if self._last_sum is not None and self._last_sum[0] is predicate:
+            return self._last_sum[1]
         if self.domain.cells > _LARGE and predicate.axes not in self._tables:
             box = predicate.box(self.domain)  # reads only what is counted
             if box is not None:
-                self._seen = (predicate, total(boxed(self._cells, box)))
-                return self._seen[1]
+                self._last_sum = (predicate, total(view_box(self._cells, box)))
+                return self._last_sum[1]
         return float(self._table(predicate.axes)[predicate.mask].sum())
 
     def _cover(self, axes: tuple[int, ...]) -> tuple[int, ...] | None:
         """The attributes with which a table is kept, so that it serves others too."""
-        found: list[int] = []
+        cover: list[int] = []
         size = start = 0
         while start < len(self.domain.sizes):
             end, size = start, 1
@@ -216,10 +221,10 @@ class Weights:
                 end += 1
             end = max(end, start + 1)
             if any(start <= axis < end for axis in axes):
-                found += range(start, end)
+                cover += range(start, end)
             start = end
-        if self.domain.size_of(found) <= _KEPT // 16:
-            return tuple(found)
+        if self.domain.size_of(cover) <= _KEPT // 16:
+            return tuple(cover)
         return axes if self.domain.size_of(axes) <= _KEPT // 4 else None
 
     def _table(self, axes: tuple[int, ...]) -> NDArray[np.float64]:
@@ -234,7 +239,7 @@ class Weights:
         if sum(table.size for table in self._tables.values()) > _KEPT:
             self._tables.clear()
         if cover not in self._tables:
-            sums = _summed(self._cells.reshape(self.domain.blocks(cover)))
+            sums = _sum_other_axes(self._cells.reshape(self.domain.blocks(cover)))
             self._tables[cover] = to_numpy(sums).reshape(
                 tuple(self.domain.sizes[axis] for axis in cover)
             )
@@ -255,12 +260,12 @@ class Weights:
         blocks = Domain(self.domain.names[:start], sizes[:start]).blocks(head) if start else ()
         rows = [1 if place % 2 == 0 else size for place, size in enumerate(blocks)]
         tail = math.prod(sizes[start:])
-        by = on_device(np.ascontiguousarray(written), "like", like=self._cells)
+        by = put_on_device(np.ascontiguousarray(written), "like", like=self._cells)
         target = self._cells.reshape((*blocks, tail))
         target *= by.reshape((*rows, tail))
 
 
-def _summed(parts: Any) -> Any:
+def _sum_other_axes(parts: Any) -> Any:
     """The sums over every other axis, the long ones first."""
     for axis in sorted(range(0, len(parts.shape), 2), key=lambda place: -parts.shape[place]):
         if parts.shape[axis] > 1:
@@ -269,10 +274,7 @@ def _summed(parts: Any) -> Any:
 
 
 def multiply_weights(
-    weights: NDArray[np.float64],
-    shares: Sequence[tuple[Axes, NDArray[np.float64]]],
-    *,
-    passes: int,
+    weights: NDArray[np.float64], shares: Sequence[tuple[Axes, NDArray[np.float64]]], *, passes: int
 ) -> NDArray[np.float64]:
     """A table of weights moved towards noisy marginals: the update of [HLM12, Fig. 1] for each.
 
@@ -284,7 +286,7 @@ def multiply_weights(
     for _ in range(passes):
         for axes, noisy in shares:
             # Shares differ by 1 at most; more is noise, and its exponential would be infinite.
-            missed = np.clip(noisy - sum_to(weights, whole, axes), -1, 1)
-            weights = weights * np.exp(expand(missed / 2, axes, whole))
+            residual = np.clip(noisy - sum_to(weights, whole, axes), -1, 1)
+            weights = weights * np.exp(expand(residual / 2, axes, whole))
             weights /= weights.sum()
     return weights

@@ -34,11 +34,7 @@ class Candidate:
 
 
 def candidates(
-    *,
-    categories: int,
-    epsilon: Number,
-    report_bits: int = 1024,
-    coin_bits: int | None = None,
+    *, categories: int, epsilon: Number, report_bits: int = 1024, coin_bits: int | None = None
 ) -> tuple[Candidate, ...]:
     """Every randomizer whose reports are short enough, the least variance first.
 
@@ -51,25 +47,21 @@ def candidates(
     value = positive(epsilon, "epsilon")
     whole(categories, "categories", least=2, most=1 << 60)
     whole(report_bits, "report_bits", least=1, most=1 << 20)
-    found = [
+    fitting = [
         Candidate(randomizer, mean_variance(randomizer))
-        for randomizer in _possible(categories, value, coin_bits)
+        for randomizer in _list_possible(categories, value, coin_bits)
         if randomizer.report_bits <= report_bits
     ]
-    if not found:
+    if not fitting:
         raise InvalidValue(
             f"no report on {categories} categories fits into {report_bits} bits; allow "
             f"{KaryResponse(epsilon=value, categories=categories).report_bits}."
         )
-    return tuple(sorted(found, key=lambda c: (c.variance, c.randomizer.report_bits)))
+    return tuple(sorted(fitting, key=lambda one: (one.variance, one.randomizer.report_bits)))
 
 
 def choose(
-    *,
-    categories: int,
-    epsilon: Number,
-    report_bits: int = 1024,
-    coin_bits: int | None = None,
+    *, categories: int, epsilon: Number, report_bits: int = 1024, coin_bits: int | None = None
 ) -> CategoryRandomizer:
     """The randomizer of categories with the least variance at this epsilon.
 
@@ -77,19 +69,13 @@ def choose(
     >>> choose(categories=3, epsilon=2)
     KaryResponse(epsilon=Fraction(2, 1), categories=3)
     """
-    found = candidates(
+    return candidates(
         categories=categories, epsilon=epsilon, report_bits=report_bits, coin_bits=coin_bits
-    )
-    return found[0].randomizer
+    )[0].randomizer
 
 
 def choose_number(
-    *,
-    epsilon: Number,
-    lower: Number,
-    upper: Number,
-    step: Number,
-    coin_bits: int | None = None,
+    *, epsilon: Number, lower: Number, upper: Number, step: Number, coin_bits: int | None = None
 ) -> NumberRandomizer:
     """The randomizer of numbers in a range with the least variance for the worst answer.
 
@@ -99,23 +85,23 @@ def choose_number(
     1
     """
     kinds: tuple[type[OneBit | Piecewise | Hybrid], ...] = (OneBit, Piecewise, Hybrid)
-    made: list[NumberRandomizer] = [
+    randomizers: list[NumberRandomizer] = [
         kind(epsilon=epsilon, lower=lower, upper=upper, step=step, coin_bits=coin_bits)
         for kind in kinds
     ]
-    return min(made, key=lambda one: (round(largest_variance(one), 12), one.report_bits))
+    return min(randomizers, key=lambda one: (round(largest_variance(one), 12), one.report_bits))
 
 
-def _possible(
+def _list_possible(
     categories: int, epsilon: Fraction, coin_bits: int | None
 ) -> list[CategoryRandomizer]:
     asked: dict[str, Any] = {"epsilon": epsilon, "categories": categories, "coin_bits": coin_bits}
-    found: list[CategoryRandomizer] = [KaryResponse(**asked), LocalHashing(**asked)]
+    possible: list[CategoryRandomizer] = [KaryResponse(**asked), LocalHashing(**asked)]
     if categories < 1 << 24:
-        found.append(HadamardResponse(**asked))
+        possible.append(HadamardResponse(**asked))
     if categories <= 1 << 20:
-        found.append(UnaryEncoding(**asked))
+        possible.append(UnaryEncoding(**asked))
         sets = SubsetSelection(**asked)
         if sets.size > 1:  # sets of one are k-ary response with longer reports
-            found.append(sets)
-    return found
+            possible.append(sets)
+    return possible

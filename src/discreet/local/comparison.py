@@ -42,8 +42,8 @@ def compare(*, people: int, epsilon: Number) -> Comparison:
     sqrt(2). No local protocol does better than order sqrt(n)/epsilon for small epsilon
     [CSS12], [DJW18].
     Privacy: both are epsilon-DP, by replacing one person's answer [War65], [DMNS06, Prop. 3.3].
-    >>> found = compare(people=1_000_000, epsilon=1)
-    >>> round(found.local), round(found.central, 2)
+    >>> comparison = compare(people=1_000_000, epsilon=1)
+    >>> round(comparison.local), round(comparison.central, 2)
     (960, 1.36)
     """
     value = positive(epsilon, "epsilon")

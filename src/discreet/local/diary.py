@@ -45,15 +45,15 @@ class Diary:
         drawn again and cost again.
         Privacy: the question's loss, each time; only the report may be sent.
         >>> from discreet.local.randomizers.kary import KaryResponse
-        >>> report, kept = Diary({"smokes": KaryResponse(epsilon=1)}).answer("smokes", 0)
+        >>> report, diary = Diary({"smokes": KaryResponse(epsilon=1)}).answer("smokes", 0)
         >>> report in {0, 1}
         True
         """
         randomizer = self._randomizer(question)
         draw = randomizer.remember if isinstance(randomizer, Rappor) else randomizer.release
         drawn, _ = self._sent.get(question, (0, None))
-        kept = Diary(self.questions, {**self._sent, question: (drawn + 1, draw(exact, bits))})
-        return kept.again(question, bits), kept
+        diary = Diary(self.questions, {**self._sent, question: (drawn + 1, draw(exact, bits))})
+        return diary.again(question, bits), diary
 
     def again(self, question: str, bits: BitSource = system) -> Any:
         """What was sent last on a question, the same bytes; of RAPPOR a fresh report from the copy.
@@ -80,7 +80,7 @@ class Diary:
 
         Privacy: it depends on how often was asked, not on any answer.
         """
-        return self._times({name: drawn for name, (drawn, _) in self._sent.items()})
+        return self._multiply_losses({name: drawn for name, (drawn, _) in self._sent.items()})
 
     def loss(self) -> Pure:
         """The sum over all questions.
@@ -101,9 +101,9 @@ class Diary:
         >>> Diary({"smokes": KaryResponse(epsilon=0.5)}).limit({"smokes": 2})
         Pure(epsilon=Fraction(1, 1))
         """
-        return sum(self._times(answers).values(), Pure(epsilon=0))
+        return sum(self._multiply_losses(answers).values(), Pure(epsilon=0))
 
-    def _times(self, answers: dict[str, int]) -> dict[str, Pure]:
+    def _multiply_losses(self, answers: dict[str, int]) -> dict[str, Pure]:
         return {
             name: Pure(epsilon=answers.get(name, 0) * randomizer.loss().epsilon)
             for name, randomizer in self.questions.items()

@@ -13,15 +13,9 @@ from discreet.errors import InvalidValue
 from discreet.linear.simplex import project_to_simplex
 from discreet.local.protocol import CategoryRandomizer
 from discreet.local.tally import Tally
-from discreet.rationals import Number, probability
+from discreet.rationals import Number, probability, strict_probability
 
-__all__ = [
-    "Frequencies",
-    "count_interval",
-    "count_variance",
-    "frequencies",
-    "mean_variance",
-]
+__all__ = ["Frequencies", "count_interval", "count_variance", "frequencies", "mean_variance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +23,8 @@ class Frequencies:
     """Unbiased numbers of holders of each category among those who reported, with errors.
 
     >>> from discreet.local.randomizers.kary import KaryResponse
-    >>> found = frequencies(Tally.of(KaryResponse(epsilon=1), [0, 1, 1, 1]))
-    >>> [round(count, 3) for count in found.counts]
+    >>> estimates = frequencies(Tally.of(KaryResponse(epsilon=1), [0, 1, 1, 1]))
+    >>> [round(count, 3) for count in estimates.counts]
     [-0.164, 4.164]
     """
 
@@ -45,11 +39,11 @@ class Frequencies:
         [Hoe63, Thm. 1], which is inverted; no normal approximation. For all k together, ask for
         confidence 1 - (1 - confidence)/k.
         >>> from discreet.local.randomizers.kary import KaryResponse
-        >>> found = frequencies(Tally(KaryResponse(epsilon=1), 1000, (400, 600)))
-        >>> [(round(low), round(high)) for low, high in found.intervals()]
+        >>> estimates = frequencies(Tally(KaryResponse(epsilon=1), 1000, (400, 600)))
+        >>> [(round(low), round(high)) for low, high in estimates.intervals()]
         [(194, 376), (624, 806)]
         """
-        randomizer, reports = _pure(self.tally), self.tally.reports
+        randomizer, reports = _require_categories(self.tally), self.tally.reports
         return tuple(
             count_interval(randomizer, count, reports, confidence=confidence)
             for count in self.tally.counts
@@ -73,13 +67,13 @@ def frequencies(tally: Tally) -> Frequencies:
     Unbiased by [WBLJ17, Thm. 1].
     >>> from discreet.local.randomizers.unary import UnaryEncoding
     >>> question = UnaryEncoding(epsilon=1, categories=3)
-    >>> found = frequencies(Tally(question, 1000, (400, 300, 269)))
-    >>> [round(count) for count in found.counts], [round(s) for s in found.standard_errors]
+    >>> estimates = frequencies(Tally(question, 1000, (400, 300, 269)))
+    >>> [round(count) for count in estimates.counts], [round(s) for s in estimates.standard_errors]
     ([567, 134, 0], [65, 62, 61])
     """
-    randomizer = _pure(tally)
-    kept, other = randomizer.chances()
-    spread = kept - other
+    randomizer = _require_categories(tally)
+    own, other = randomizer.chances()
+    spread = own - other
     counts = [float((count - tally.reports * other) / spread) for count in tally.counts]
     errors = []
     for count in counts:
@@ -98,15 +92,13 @@ def count_interval(
     >>> [round(end) for end in count_interval(KaryResponse(epsilon=1), 600, 1000)]
     [624, 806]
     """
-    missed = 1 - probability(confidence, "confidence")
-    if not 0 < missed < 1:
-        raise InvalidValue(f"confidence is {confidence}; it must lie between 0 and 1.")
-    kept, other = (float(chance) for chance in randomizer.chances())
+    missed = 1 - strict_probability(confidence, "confidence")
+    own, other = (float(chance) for chance in randomizer.chances())
     low, high = (
-        reports * (end - other) / (kept - other)
+        reports * (end - other) / (own - other)
         for end in _mean_bounds(supports, reports, float(missed))
     )
-    return _within(low, reports), _within(high, reports)
+    return min(max(low, 0.0), float(reports)), min(max(high, 0.0), float(reports))
 
 
 def count_variance(randomizer: CategoryRandomizer, *, share: Number = 0) -> float:
@@ -117,10 +109,10 @@ def count_variance(randomizer: CategoryRandomizer, *, share: Number = 0) -> floa
     >>> round(count_variance(UnaryEncoding(epsilon=1, categories=3)), 4)  # 4e/(e-1)^2
     3.6827
     """
-    kept, other = randomizer.chances()
+    own, other = randomizer.chances()
     part = probability(share, "share")
-    variance = part * kept * (1 - kept) + (1 - part) * other * (1 - other)
-    return float(variance / (kept - other) ** 2)
+    variance = part * own * (1 - own) + (1 - part) * other * (1 - other)
+    return float(variance / (own - other) ** 2)
 
 
 def mean_variance(randomizer: CategoryRandomizer) -> float:
@@ -134,7 +126,7 @@ def mean_variance(randomizer: CategoryRandomizer) -> float:
     return count_variance(randomizer, share=Fraction(1, randomizer.categories))
 
 
-def _pure(tally: Tally) -> CategoryRandomizer:
+def _require_categories(tally: Tally) -> CategoryRandomizer:
     randomizer = tally.randomizer
     if not isinstance(randomizer, CategoryRandomizer):
         raise InvalidValue(f"{type(randomizer).__name__} reports on numbers; ask for their mean.")
@@ -147,27 +139,23 @@ def _mean_bounds(count: int, reports: int, missed: float) -> tuple[float, float]
         return 0.0, 1.0
     share = count / reports
     allowed = math.log(2 / missed) / reports
-    low = 0.0 if count == 0 else _edge(lambda mean: _entropy(share, mean) <= allowed, share, 0.0)
-    high = (
-        1.0
-        if count == reports
-        else _edge(lambda mean: _entropy(share, mean) <= allowed, share, 1.0)
-    )
+
+    def holds(mean: float) -> bool:
+        return _relative_entropy(share, mean) <= allowed
+
+    low = 0.0 if count == 0 else _find_edge(holds, share, 0.0)
+    high = 1.0 if count == reports else _find_edge(holds, share, 1.0)
     return max(0.0, low - 1e-12), min(1.0, high + 1e-12)
 
 
-def _within(end: float, reports: int) -> float:
-    return min(max(end, 0.0), float(reports))
-
-
-def _edge(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+def _find_edge(holds: Callable[[float], bool], inside: float, outside: float) -> float:
     for _ in range(60):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
     return outside
 
 
-def _entropy(share: float, mean: float) -> float:
+def _relative_entropy(share: float, mean: float) -> float:
     if mean in (0.0, 1.0):
         return math.inf
     total = 0.0

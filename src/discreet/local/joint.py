@@ -80,11 +80,11 @@ class JointTally:
         sums = [np.zeros(first.categories), np.zeros(second.categories)]
         rows = max(1, _CELLS // (first.categories + second.categories))
         for start in range(0, len(one), rows):
-            left = first.supported(one[start : start + rows]).astype(np.float64)
-            right = second.supported(two[start : start + rows]).astype(np.float64)
-            both += left.T @ right  # whole numbers below 2^53, so exact
-            sums[0] += left.sum(axis=0)
-            sums[1] += right.sum(axis=0)
+            one_supports = first.mark_supported(one[start : start + rows]).astype(np.float64)
+            two_supports = second.mark_supported(two[start : start + rows]).astype(np.float64)
+            both += one_supports.T @ two_supports  # whole numbers below 2^53, so exact
+            sums[0] += one_supports.sum(axis=0)
+            sums[1] += two_supports.sum(axis=0)
         whole = [[int(count) for count in row] for row in both.tolist()]
         marginals = [tuple(int(count) for count in row.tolist()) for row in sums]
         return cls(first, second, len(one), tuple(map(tuple, whole)), marginals[0], marginals[1])
@@ -99,9 +99,9 @@ class JointTally:
             self.first,
             self.second,
             self.reports + other.reports,
-            tuple(_sum(one, two) for one, two in both),
-            _sum(self.of_first, other.of_first),
-            _sum(self.of_second, other.of_second),
+            tuple(_add_counts(one, two) for one, two in both),
+            _add_counts(self.of_first, other.of_first),
+            _add_counts(self.of_second, other.of_second),
         )
 
     def table(self) -> Table:
@@ -116,19 +116,19 @@ class JointTally:
         >>> round(sum(sum(row) for row in tally.table().counts), 6)
         3.0
         """
-        found = [
+        cells = [
             [self._cell(i, j) for j in range(self.second.categories)]
             for i in range(self.first.categories)
         ]
         return Table(
             self.reports,
-            tuple(tuple(count for count, _ in row) for row in found),
-            tuple(tuple(error for _, error in row) for row in found),
+            tuple(tuple(count for count, _ in row) for row in cells),
+            tuple(tuple(error for _, error in row) for row in cells),
         )
 
     def _cell(self, i: int, j: int) -> tuple[float, float]:
-        both, left, right = self.both[i][j], self.of_first[i], self.of_second[j]
-        seen = [[self.reports - left - right + both, right - both], [left - both, both]]
+        both, row, column = self.both[i][j], self.of_first[i], self.of_second[j]
+        seen = [[self.reports - row - column + both, column - both], [row - both, both]]
         one, two = _indicators(self.first), _indicators(self.second)
         terms = [(seen[a][b], one[a] * two[b]) for a in (0, 1) for b in (0, 1)]
         total = sum((count * term for count, term in terms), Fraction(0))
@@ -139,9 +139,9 @@ class JointTally:
 
 def _indicators(randomizer: CategoryRandomizer) -> tuple[Fraction, Fraction]:
     """What a report adds to the count of a category it does not support, and of one it does."""
-    kept, other = randomizer.chances()
-    return -other / (kept - other), (1 - other) / (kept - other)
+    own, other = randomizer.chances()
+    return -other / (own - other), (1 - other) / (own - other)
 
 
-def _sum(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:
+def _add_counts(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a + b for a, b in zip(one, two, strict=True))

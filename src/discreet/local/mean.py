@@ -9,7 +9,7 @@ from discreet.errors import InvalidValue
 from discreet.local.protocol import NumberRandomizer
 from discreet.local.randomizers.numbers import largest_variance
 from discreet.local.tally import Tally
-from discreet.rationals import Number, ceil_float, log_bounds, probability
+from discreet.rationals import Number, ceil_float, log_bounds, strict_probability
 
 __all__ = ["Mean", "mean"]
 
@@ -41,17 +41,15 @@ class Mean:
         >>> [round(end, 2) for end in mean(Tally(question, 1000, (400, 600))).interval()]
         [6.23, 8.1]
         """
-        missed = 1 - probability(confidence, "confidence")
-        if not 0 < missed < 1:
-            raise InvalidValue(f"confidence is {confidence}; it must lie between 0 and 1.")
-        randomizer = _number(self.tally)
-        places = randomizer.decoded()
+        missed = 1 - strict_probability(confidence, "confidence")
+        randomizer = _require_numbers(self.tally)
+        places = randomizer.decode_cells()
         logarithm = ceil_float(log_bounds(2 / missed)[1])
-        width, each = float(places.max() - places.min()), logarithm / self.tally.reports
+        width, per_report = float(places.max() - places.min()), logarithm / self.tally.reports
         # Bernstein: n t^2 = 2 (v + w t/3) ln(2/missed), solved for t.
-        third = width * each / 3
-        by_variance = third + math.sqrt(third**2 + 2 * largest_variance(randomizer) * each)
-        reach = min(width * math.sqrt(each / 2), by_variance)
+        third = width * per_report / 3
+        by_variance = third + math.sqrt(third**2 + 2 * largest_variance(randomizer) * per_report)
+        reach = min(width * math.sqrt(per_report / 2), by_variance)
         reach = reach * (1 + 1e-9) + ceil_float(randomizer.rounding)
         return self.value - reach, self.value + reach
 
@@ -62,20 +60,20 @@ def mean(tally: Tally) -> Mean:
     Unbiased by [WXYZ19, Sec. III].
     >>> from discreet.local.randomizers.piecewise import Piecewise
     >>> question = Piecewise(epsilon=2, lower=-1, upper=1, step=1)
-    >>> found = mean(Tally(question, 100, (30, 30, 40)))
-    >>> round(found.value, 3), round(found.standard_error, 3)
+    >>> estimate = mean(Tally(question, 100, (30, 30, 40)))
+    >>> round(estimate.value, 3), round(estimate.standard_error, 3)
     (0.147, 0.123)
     """
     if not tally.reports:
         raise InvalidValue("no report has come in; there is no mean of none.")
-    places = _number(tally).decoded()
+    places = _require_numbers(tally).decode_cells()
     counts = np.array(tally.counts, dtype=np.float64)
     value = float(counts @ places) / tally.reports
     squares = float(counts @ (places - value) ** 2)
     return Mean(tally, value, math.sqrt(squares / max(1, tally.reports - 1) / tally.reports))
 
 
-def _number(tally: Tally) -> NumberRandomizer:
+def _require_numbers(tally: Tally) -> NumberRandomizer:
     randomizer = tally.randomizer
     if not isinstance(randomizer, NumberRandomizer):
         raise InvalidValue(

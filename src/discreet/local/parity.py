@@ -15,12 +15,7 @@ from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice
 from discreet.rationals import Number, exp_bounds, positive, probability, whole
 
-__all__ = [
-    "parity_by_curator",
-    "parity_by_survey",
-    "parity_information",
-    "parity_people",
-]
+__all__ = ["parity_by_curator", "parity_by_survey", "parity_information", "parity_people"]
 
 _WIDEST = 20
 
@@ -77,9 +72,9 @@ def parity_by_survey(
     right = 0
     for _ in range(trials):
         asked, case = 1 + int(dice((1 << width) - 1, 1, bits)[0]), int(dice(2, 1, bits)[0])
-        answers = _having(asked, case, width, people, bits)
+        answers = _draw_case(asked, case, width, people, bits)
         told = 1 + dice((1 << width) - 1, people, bits)
-        reports = response.release(_parity(answers & told), bits)[told == asked]
+        reports = response.release(_parity_of(answers & told), bits)[told == asked]
         votes = int((2 * reports - 1).sum())
         guess = int(votes > 0) if votes else int(dice(2, 1, bits)[0])
         right += guess == case
@@ -100,18 +95,20 @@ def parity_by_curator(
     right = 0
     for _ in range(trials):
         asked, case = 1 + int(dice((1 << width) - 1, 1, bits)[0]), int(dice(2, 1, bits)[0])
-        exact = int(_parity(_having(asked, case, width, people, bits) & asked).sum())
+        exact = int(_parity_of(_draw_case(asked, case, width, people, bits) & asked).sum())
         right += int(int(mechanism.release(exact, bits)) > people / 2) == case
     return right
 
 
-def _having(asked: int, case: int, width: int, people: int, bits: BitSource) -> NDArray[np.int64]:
+def _draw_case(
+    asked: int, case: int, width: int, people: int, bits: BitSource
+) -> NDArray[np.int64]:
     """Uniform answers among those whose parity `asked` is the case."""
     answers = dice(1 << width, people, bits)
-    wrong = _parity(answers & asked) != case
+    wrong = _parity_of(answers & asked) != case
     return np.where(wrong, answers ^ (asked & -asked), answers)
 
 
-def _parity(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _parity_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
     odd: NDArray[np.int64] = (np.bitwise_count(values) & 1).astype(np.int64)
     return odd

@@ -100,21 +100,20 @@ class PrefixExtension:
             own = noisy[noisy[:, 0] == group][:, 1:]
             ends = np.arange(1 << (length - before), dtype=np.int64)
             candidates = ((best[:, None] << (length - before)) | ends).ravel()
-            found = self._shares(own, candidates)
-            order = np.argsort(-found[0], kind="stable")[:keep]
-            best, shares, errors, before = candidates[order], found[0][order], found[1], length
-            errors = errors[order]
+            shares, errors = self._estimate_shares(own, candidates)
+            order = np.argsort(-shares, kind="stable")[:keep]
+            best, shares, errors, before = candidates[order], shares[order], errors[order], length
         rows = zip(best.tolist(), shares.tolist(), errors.tolist(), strict=True)
         return tuple(HeavyHitter(*row) for row in rows)
 
-    def _shares(
+    def _estimate_shares(
         self, own: NDArray[np.int64], candidates: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         people = max(1, len(own))
-        kept, other = (float(chance) for chance in self.hashing.chances())
+        truth, other = (float(chance) for chance in self.hashing.chances())
         seen = self.hashing.count_of(own, candidates) / people
-        spread = math.sqrt(people) * (kept - other)
-        return (seen - other) / (kept - other), np.sqrt(seen * (1 - seen)) / spread
+        spread = math.sqrt(people) * (truth - other)
+        return (seen - other) / (truth - other), np.sqrt(seen * (1 - seen)) / spread
 
     def _check(self, noisy: NDArray[Any]) -> None:
         if noisy.ndim != 2 or noisy.dtype.kind not in "iu" or noisy.shape[1] < 2:

@@ -62,7 +62,7 @@ class CategoryRandomizer(Randomizer, Protocol):
     def chances(self) -> tuple[Fraction, Fraction]:
         """The probabilities of support, for the person's category and for each other one."""
 
-    def supported(self, reports: Any) -> NDArray[np.bool_]:
+    def mark_supported(self, reports: Any) -> NDArray[np.bool_]:
         """Which categories each report supports, one row a report."""
 
 
@@ -77,7 +77,7 @@ class NumberRandomizer(Randomizer, Protocol):
     def lattice(self) -> Lattice:
         """The public range and step."""
 
-    def decoded(self) -> NDArray[np.float64]:
+    def decode_cells(self) -> NDArray[np.float64]:
         """The number that each cell stands for; its expectation is the answer on the lattice."""
 
     def variance(self, exact: Any) -> float:

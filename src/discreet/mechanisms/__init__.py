@@ -30,14 +30,14 @@ if TYPE_CHECKING:  # what type checkers see; a mechanism that is not listed is s
     def __getattr__(name: str) -> Any: ...
 
 
-def _exports() -> dict[str, object]:
+def _collect_exports() -> dict[str, object]:
     exports: dict[str, object] = {}
-    for found in pkgutil.walk_packages(__path__, f"{__name__}."):
-        if found.name.split(".")[2] not in ("combinations", "shared"):
-            module = importlib.import_module(found.name)
+    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        if info.name.split(".")[2] not in ("combinations", "shared"):
+            module = importlib.import_module(info.name)
             exports.update({name: getattr(module, name) for name in module.__all__})
     return exports
 
 
-globals().update(_exports())
-__all__: list[str] = sorted(_exports())
+globals().update(_collect_exports())
+__all__: list[str] = sorted(_collect_exports())

@@ -59,7 +59,7 @@ def least_noise(price: Price, sensitivity: Sensitivity) -> Noise:
     if price.currency is Currency.EPSILON:
         return noise
     laplace = DiscreteLaplace(scale=sensitivity.l1 / price.largest_epsilon())
-    return min((noise, laplace), key=lambda each: each.error(Fraction(95, 100)))
+    return min((noise, laplace), key=lambda noise: noise.error(Fraction(95, 100)))
 
 
 def scale_for(price: Price, *, pure: Pure, concentrated: ZCDP) -> Fraction:

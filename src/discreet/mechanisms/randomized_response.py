@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Sensitivity
+from discreet.mechanisms.shared.integers import clamp_categories
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
 from discreet.noise.tails import tail
-from discreet.rationals import Number, exp_bounds, log_bounds, positive, probability
+from discreet.rationals import Number, exp_bounds, log_bounds, positive, probability, whole
 
 __all__ = ["Estimate", "RandomizedResponse"]
 
@@ -61,15 +62,16 @@ class RandomizedResponse:
         >>> RandomizedResponse.of_truth(0.6).truth
         Fraction(3, 5)
         """
-        kept, sides = probability(truth, "truth"), _read_categories(categories)
-        if not Fraction(1, sides) < kept < 1:
+        chance, sides = probability(truth, "truth"), _read_categories(categories)
+        if not Fraction(1, sides) < chance < 1:
             raise InvalidValue(
                 f"truth is {truth}; it must lie above 1/{sides}, where answers say nothing, "
                 "and below 1, where they are not private."
             )
-        made = cls(epsilon=log_bounds(kept * (sides - 1) / (1 - kept))[1], categories=sides)
-        object.__setattr__(made, "truth", kept)
-        return made
+        odds = chance * (sides - 1) / (1 - chance)
+        mechanism = cls(epsilon=log_bounds(odds)[1], categories=sides)
+        object.__setattr__(mechanism, "truth", chance)
+        return mechanism
 
     @classmethod
     def two_coins(cls) -> "RandomizedResponse":
@@ -119,12 +121,12 @@ class RandomizedResponse:
         return int(self._report(np.array([exact], dtype=object), bits)[0])
 
     def _report(self, exact: NDArray[Any], bits: BitSource) -> NDArray[np.int64]:
-        held = _clamped(exact, self.categories)
-        kept = flips(self.truth_bounds, held.size, bits).reshape(held.shape)
+        held = clamp_categories(exact, self.categories)
+        keeps = flips(self.truth_bounds, held.size, bits).reshape(held.shape)
         # A step of 1 ... k - 1 round the circle of categories is a uniform other one.
         steps = 1 + dice(self.categories - 1, held.size, bits).reshape(held.shape)
         moved = (held + steps) % self.categories
-        return np.where(kept, held, moved)
+        return np.where(keeps, held, moved)
 
     def estimate(self, reports: Any) -> Estimate:
         """Unbiased numbers of people in each category, from their reports.
@@ -132,13 +134,13 @@ class RandomizedResponse:
         >>> RandomizedResponse.two_coins().estimate([1, 1, 1, 0]).counts
         (0.0, 4.0)
         """
-        noisy = _clamped(np.asarray(reports), self.categories)
+        noisy = clamp_categories(np.asarray(reports), self.categories)
         counts = np.bincount(noisy.ravel(), minlength=self.categories)
         _, other, spread = self._chances()
-        found = (counts - noisy.size * other) / spread
-        shares = np.clip(found / max(1, noisy.size), 0.0, 1.0)
+        unbiased = (counts - noisy.size * other) / spread
+        shares = np.clip(unbiased / max(1, noisy.size), 0.0, 1.0)
         errors = [self.standard_deviation(noisy.size, share=float(share)) for share in shares]
-        return Estimate(tuple(float(count) for count in found), tuple(errors))
+        return Estimate(tuple(float(count) for count in unbiased), tuple(errors))
 
     def standard_deviation(self, reports: int, *, share: float = 0.5) -> float:
         """The standard deviation of an estimated count, when this share holds the category.
@@ -148,8 +150,8 @@ class RandomizedResponse:
         >>> round(RandomizedResponse.two_coins().standard_deviation(100), 3)
         8.66
         """
-        kept, other, spread = self._chances()
-        variance = share * kept * (1 - kept) + (1 - share) * other * (1 - other)
+        own, other, spread = self._chances()
+        variance = share * own * (1 - own) + (1 - share) * other * (1 - other)
         return math.sqrt(reports * variance) / spread
 
     def error(self, confidence: Number, *, reports: int = 1) -> float:
@@ -163,26 +165,10 @@ class RandomizedResponse:
 
     def _chances(self) -> tuple[float, float, float]:
         """Of the true category, of each other one, and the difference."""
-        kept = self.truth_bounds()[0]
-        other = (1 - kept) / (self.categories - 1)
-        return float(kept), float(other), float(kept - other)
+        own = self.truth_bounds()[0]
+        other = (1 - own) / (self.categories - 1)
+        return float(own), float(other), float(own - other)
 
 
 def _read_categories(categories: int) -> int:
-    given: object = categories
-    if isinstance(given, bool) or not isinstance(given, int) or not 2 <= given < 1 << 62:
-        raise InvalidValue(f"categories is {categories!r}; it must be an integer of at least 2.")
-    return categories
-
-
-def _clamped(exact: NDArray[Any], categories: int) -> NDArray[np.int64]:
-    if exact.dtype.kind == "O":
-        if not all(isinstance(entry, int | np.integer | np.bool_) for entry in exact.ravel()):
-            raise InvalidValue("a category is not an integer; number them from 0.")
-        held = [min(max(int(entry), 0), categories - 1) for entry in exact.ravel()]
-        return np.array(held, dtype=np.int64).reshape(exact.shape)
-    if exact.dtype.kind not in "iub":
-        raise InvalidValue(f"categories come as an array of {exact.dtype}; number them from 0.")
-    whole = exact.astype(np.int64) if exact.dtype.kind == "b" else exact
-    limited: NDArray[np.int64] = np.maximum(np.minimum(whole, categories - 1), 0).astype(np.int64)
-    return limited
+    return whole(categories, "categories", least=2, most=(1 << 62) - 1)

@@ -56,7 +56,7 @@ class _Stream:
         return length
 
 
-def _integer(source: BitSource, count: int) -> int:
+def _draw_integer(source: BitSource, count: int) -> int:
     if count < 1:
         if count == 0:
             return 0
@@ -105,7 +105,7 @@ class SystemBits:
 
     def bits(self, count: int) -> int:
         """A uniform integer of `count` bits."""
-        return _integer(self, count)
+        return _draw_integer(self, count)
 
     def fresh(self) -> "SystemBits":
         """A source with a key of its own, taken from the operating system with its first bits.
@@ -139,7 +139,7 @@ class SeededBits:
 
     def bits(self, count: int) -> int:
         """The next integer of `count` bits."""
-        return _integer(self, count)
+        return _draw_integer(self, count)
 
     def fresh(self) -> "SeededBits":
         """The same source: the stream of a seed goes on."""

@@ -59,7 +59,7 @@ def discrete_laplace(
     >>> discrete_laplace(scale=20, size=3).dtype
     dtype('int64')
     """
-    return _drawn(Laplace(positive(scale, "scale")), size, bits)
+    return _draw_law(Laplace(positive(scale, "scale")), size, bits)
 
 
 @overload
@@ -75,7 +75,7 @@ def discrete_gaussian(
     >>> discrete_gaussian(variance=400, size=3).dtype
     dtype('int64')
     """
-    return _drawn(Gaussian(positive(variance, "variance")), size, bits)
+    return _draw_law(Gaussian(positive(variance, "variance")), size, bits)
 
 
 @overload
@@ -91,21 +91,21 @@ def geometric(
     >>> geometric(scale=20) >= 0
     True
     """
-    drawn = _drawn(Geometric(positive(scale, "scale")), size, bits)
+    drawn = _draw_law(Geometric(positive(scale, "scale")), size, bits)
     if isinstance(drawn, int):
         return max(drawn, -1 - drawn)
     folded: NDArray[Any] = np.maximum(drawn, -1 - drawn)
     return folded
 
 
-def _drawn(law: Law, size: int | None, bits: BitSource) -> int | NDArray[Any]:
+def _draw_law(law: Law, size: int | None, bits: BitSource) -> int | NDArray[Any]:
     if size is None:
-        return _one(law, bits)
+        return _draw_one(law, bits)
     if isinstance(size, bool) or size < 0:
         raise InvalidValue(f"size is {size!r}; it must be an integer of at least 0.")
     if law.spread >= _WIDE:
         wide = np.empty(size, dtype=object)
-        wide[:] = [_one(law, bits) for _ in range(size)]
+        wide[:] = [_draw_one(law, bits) for _ in range(size)]
         return wide
     return draw(law, size, bits)
 
@@ -135,7 +135,7 @@ def _stride(law: Law, size: int) -> int:
     return 1 << max(0, law.spread.bit_length() - width)
 
 
-def _one(law: Law, bits: BitSource) -> int:
+def _draw_one(law: Law, bits: BitSource) -> int:
     stride = _stride(law, 1)
     if stride == 1:
         return resolve(law, bits, stride=1, centre=law.centre, prefix=0, length=0)
@@ -156,7 +156,7 @@ def _fill_cells(
     uniform = np.empty(len(out), dtype=np.uint32)
     bits.fill(uniform.view(np.uint8))
     if len(out) >= _GUIDED:
-        near = _by_guide(table, uniform, out)
+        near = _find_by_guide(table, uniform, out)
     else:
         index = np.searchsorted(table.array[:-1], uniform)
         near = table.array[index]
@@ -171,7 +171,7 @@ def _fill_cells(
         )
 
 
-def _by_guide(table: Table, uniform: NDArray[np.uint32], out: Integers) -> NDArray[np.uint32]:
+def _find_by_guide(table: Table, uniform: NDArray[np.uint32], out: Integers) -> NDArray[np.uint32]:
     """Write the number of thresholds below each uniform; return the threshold next to it."""
     leading = (uniform >> np.uint32(16)).astype(np.intp)
     start = table.guide.start.take(leading)
@@ -205,7 +205,7 @@ def _fill_coarse(law: Law, stride: int, out: Integers, bits: BitSource, margin: 
     if len(rejected):
         reach = place[rejected] - law.centre * sign[rejected]
         rejected = rejected[
-            ~_accepts(law, out[rejected], reach, coin[rejected], (linear, square), bits, margin)
+            ~_decide(law, out[rejected], reach, coin[rejected], (linear, square), bits, margin)
         ]
     out += place
     out ^= sign
@@ -213,7 +213,7 @@ def _fill_coarse(law: Law, stride: int, out: Integers, bits: BitSource, margin: 
         out[rejected] = draw(law, len(rejected), bits, margin)
 
 
-def _accepts(
+def _decide(
     law: Law,
     start: Integers,
     reach: Integers,

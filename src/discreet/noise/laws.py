@@ -51,13 +51,13 @@ class Law(Protocol):
         """Weights at multiples of `stride` until what is left is under 2**-until, or known well."""
 
 
-def _fixed_exp(exponent: Fraction, precision: int) -> Interval:
+def _bound_exp(exponent: Fraction, precision: int) -> Interval:
     low, high = exp_bounds(-exponent, precision // 3 + 4)
     scale = 1 << precision
     return int(low * scale), min(scale, -int(-high * scale // 1))
 
 
-def _times(left: Interval, right: Interval, precision: int) -> Interval:
+def _multiply(left: Interval, right: Interval, precision: int) -> Interval:
     return left[0] * right[0] >> precision, -(-left[1] * right[1] >> precision)
 
 
@@ -68,8 +68,8 @@ def _collect(first: Interval, second: Interval, precision: int, until: int) -> W
     lower, upper = [one], [one]
     weight, ratio = (one, one), first
     while True:
-        weight = _times(weight, ratio, precision)
-        ratio = _times(ratio, second, precision)
+        weight = _multiply(weight, ratio, precision)
+        ratio = _multiply(ratio, second, precision)
         # Ratios fall towards a limit, so the rest lies between two geometric series.
         if ratio[1] < one:
             rest = -(-(weight[1] << precision) // (one - ratio[1]))
@@ -127,7 +127,7 @@ class Laplace:
         True
         """
         one = 1 << precision
-        ratio = _fixed_exp(stride / self.scale, precision)
+        ratio = _bound_exp(stride / self.scale, precision)
         return _collect(ratio, (one, one), precision, until)
 
 
@@ -226,7 +226,7 @@ class Gaussian:
         >>> len(Gaussian(Fraction(1)).weights(stride=1, precision=64, until=32).lower)
         8
         """
-        first = _fixed_exp(stride**2 / (2 * self.variance), precision)
-        second = _fixed_exp(stride**2 / self.variance, precision)
+        first = _bound_exp(stride**2 / (2 * self.variance), precision)
+        second = _bound_exp(stride**2 / self.variance, precision)
         # The rest is known to a factor only, so it has to be small beside the last bit.
         return _collect(first, second, precision, max(until, precision - 24))

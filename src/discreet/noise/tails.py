@@ -7,7 +7,15 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import InvalidValue
-from discreet.rationals import Number, exp_bounds, log_bounds, probability, sqrt_up
+from discreet.rationals import (
+    Number,
+    exp_bounds,
+    least_integer,
+    log_bounds,
+    probability,
+    sqrt_up,
+    whole,
+)
 
 __all__ = ["gaussian_quantile", "gaussian_weights", "laplace_quantile", "shared_tail", "tail"]
 
@@ -17,10 +25,10 @@ _SMALLEST_FLOAT_TAIL = Fraction(1, 10**290)  # below this erfc underflows
 
 def tail(confidence: Number) -> Fraction:
     """The probability left over by a confidence below 1."""
-    left = 1 - probability(confidence, "confidence")
-    if left == 0:
+    missed = 1 - probability(confidence, "confidence")
+    if missed == 0:
         raise InvalidValue("confidence is 1; the noise is unbounded, so it must be below 1.")
-    return left
+    return missed
 
 
 def shared_tail(confidence: Number, count: int) -> Fraction:
@@ -28,14 +36,12 @@ def shared_tail(confidence: Number, count: int) -> Fraction:
 
     This is 1 - confidence**(1/count), rounded down.
     """
-    given: object = count
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
-    left = tail(confidence)
-    if left == 1:
-        return left
-    digits = 40 + len(str(count)) + len(str(int(1 / left)))
-    root = exp_bounds(log_bounds(1 - left, digits)[1] / count, digits)[1]
+    whole(count, "count")
+    missed = tail(confidence)
+    if missed == 1:
+        return missed
+    digits = 40 + len(str(count)) + len(str(int(1 / missed)))
+    root = exp_bounds(log_bounds(1 - missed, digits)[1] / count, digits)[1]
     return 1 - root
 
 
@@ -60,10 +66,10 @@ def gaussian_quantile(variance: Fraction, missed: Fraction) -> int:
     Above a variance of 2**26 it can be one step, or a relative 1e-6, too large.
     """
     if variance <= _SUMMED_VARIANCE:
-        return _summed_quantile(variance, missed)
+        return _quantile_by_sum(variance, missed)
     if missed < _SMALLEST_FLOAT_TAIL:  # subgaussian tail [CKS20, Sec. 3]
         return math.ceil(sqrt_up(2 * variance * log_bounds(2 / missed)[1])) - 1
-    return _bounded_quantile(variance, missed)
+    return _quantile_by_integral(variance, missed)
 
 
 def gaussian_weights(variance: Fraction, precision: int) -> tuple[list[int], int]:
@@ -86,19 +92,19 @@ def gaussian_weights(variance: Fraction, precision: int) -> tuple[list[int], int
     return weights, terms**3 + terms**2 * (math.ceil(variance / terms) + 2)
 
 
-def _summed_quantile(variance: Fraction, missed: Fraction) -> int:
+def _quantile_by_sum(variance: Fraction, missed: Fraction) -> int:
     precision = 192 + int(1 / missed).bit_length()
     weights, slack = gaussian_weights(variance, precision)
     total = 2 * sum(weights) - weights[0]
-    allowed = missed * total / 2 - slack
-    beyond, position = 0, len(weights)
-    while position > 0 and beyond + weights[position - 1] <= allowed:
+    left = math.floor(missed * total / 2 - slack)  # weights are integers
+    position = len(weights)
+    while position > 0 and weights[position - 1] <= left:
         position -= 1
-        beyond += weights[position]
+        left -= weights[position]
     return max(0, position - 1)
 
 
-def _bounded_quantile(variance: Fraction, missed: Fraction) -> int:
+def _quantile_by_integral(variance: Fraction, missed: Fraction) -> int:
     sigma = math.sqrt(variance)
     allowed = float(missed) * (1 - 1e-12)  # covers the rounding of sqrt, the quotient and erfc
 
@@ -109,10 +115,4 @@ def _bounded_quantile(variance: Fraction, missed: Fraction) -> int:
         concave = 0.0 if edge > 1 + 1e-9 else 1 / float(variance)
         return math.erfc(edge / math.sqrt(2)) + concave <= allowed
 
-    low, high = -1, 1
-    while not holds(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return least_integer(holds, above=-1)

@@ -27,18 +27,18 @@ def statement(losses: Sequence[Loss], *, delta: Number) -> tuple[Approximate, st
     """
     limit = positive(delta, "delta")
     rho = ZCDP.total(losses).rho
-    found = [(zcdp_epsilon(rho=rho, delta=limit), "zCDP, converted")] if rho else []
-    pure = [each.pure() for each in losses if _is_pure(each)]
-    rest = [each for each in losses if not _is_pure(each)]
+    candidates = [(zcdp_epsilon(rho=rho, delta=limit), "zCDP, converted")] if rho else []
+    pure = [loss.pure() for loss in losses if _is_pure(loss)]
+    rest = [loss for loss in losses if not _is_pure(loss)]
     if pure and not rest:
-        total = sum((each.epsilon for each in pure), Fraction(0))
-        found.append((total, "sum of epsilons"))
-        found.append((_distributed(pure, limit), "privacy-loss distribution"))
+        total = sum((loss.epsilon for loss in pure), Fraction(0))
+        candidates.append((total, "sum of epsilons"))
+        candidates.append((_compose_pure(pure, limit), "privacy-loss distribution"))
     elif pure:
         half = limit / 2
-        mixed = _distributed(pure, half) + zcdp_epsilon(rho=ZCDP.total(rest).rho, delta=half)
-        found.append((mixed, "privacy-loss distribution and zCDP"))
-    epsilon, how = min(found, default=(Fraction(0), "nothing was released"))
+        mixed = _compose_pure(pure, half) + zcdp_epsilon(rho=ZCDP.total(rest).rho, delta=half)
+        candidates.append((mixed, "privacy-loss distribution and zCDP"))
+    epsilon, how = min(candidates, default=(Fraction(0), "nothing was released"))
     return Approximate(epsilon=epsilon, delta=limit), how
 
 
@@ -46,12 +46,12 @@ def _is_pure(loss: Loss) -> bool:
     return loss.currency is Currency.EPSILON and not loss.approximate().delta
 
 
-def _distributed(losses: Sequence[Pure], delta: Fraction) -> Fraction:
+def _compose_pure(losses: Sequence[Pure], delta: Fraction) -> Fraction:
     """Any pure mechanisms at their worst, as a distribution; equal ones are counted, not listed.
 
     Discrete Laplace noise on a count is that worst case, so nothing is given away.
     """
-    counts = Counter(ceil_decimal(each.epsilon, 12) for each in losses if each.epsilon)
+    counts = Counter(ceil_decimal(loss.epsilon, 12) for loss in losses if loss.epsilon)
     batch = Distribution.compose(
         *(copies * Distribution.pure(epsilon=epsilon) for epsilon, copies in counts.items())
     )
@@ -70,5 +70,5 @@ def batch_cost(losses: Sequence[Loss], kind: type[Price], *, delta: Number | Non
     plain = kind.total(losses)
     if kind.currency is Currency.EPSILON or delta is None or {*map(type, losses)} != {Pure}:
         return plain
-    said, _ = statement(losses, delta=delta)
-    return said if said.zcdp().rho < plain.amount else plain
+    approximate, _ = statement(losses, delta=delta)
+    return approximate if approximate.zcdp().rho < plain.amount else plain

@@ -58,17 +58,17 @@ class Release:
     def __post_init__(self) -> None:
         any_name(self.table, "a release's table")
         texts: tuple[object, ...] = (self.where, *self.columns.values())
-        if not all(isinstance(each, str) for each in texts):
+        if not all(isinstance(text, str) for text in texts):
             raise InvalidValue("where and [columns] are SQL expressions, as texts.")
         if (self.epsilon is None) == (self.rho is None):
             raise InvalidValue("a release has one price: epsilon or rho. Nothing was charged.")
         for name in ("epsilon", "rho"):
-            given: Number | None = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, positive(given, name))
+            price: Number | None = getattr(self, name)
+            if price is not None:
+                object.__setattr__(self, name, positive(price, name))
         if not 1 <= len(self.tables) <= _MOST_TABLES:
             raise InvalidValue(f"{len(self.tables)} tables; a release has 1 to {_MOST_TABLES}.")
-        names = [each.name for each in self.tables]
+        names = [table.name for table in self.tables]
         if len(set(names)) < len(names):
             raise InvalidValue("two tables of the release have the same name; rename one.")
 
@@ -79,8 +79,8 @@ class Release:
         """
         columns: dict[str, str] = {}
         aggregates: list[str] = []
-        for each in self.tables:
-            names, needed = each.needs()
+        for table in self.tables:
+            names, needed = table.needs()
             columns |= {name: self.columns.get(name, sql_name(name)) for name in names}
             aggregates += needed
         frame = Frame.of(
@@ -91,27 +91,27 @@ class Release:
             aggregates=tuple(dict.fromkeys(aggregates)),
         )
         paid = session.price(frame.plan, epsilon=self.epsilon, rho=self.rho)
-        weights = sum((each.weight for each in self.tables), Fraction(0))
-        parts = tuple(each.part(frame, _share(paid, each.weight / weights)) for each in self.tables)
+        weights = sum((table.weight for table in self.tables), Fraction(0))
+        parts = tuple(
+            table.part(frame, _share_price(paid, table.weight / weights)) for table in self.tables
+        )
         seen: set[str] = set()
         for part in parts:
-            tables = {each.table.casefold() for each in part.preview()}
+            tables = {preview.table.casefold() for preview in part.preview()}
             if tables & seen:
                 raise InvalidValue(
                     f"two tables would be called {min(tables & seen)!r}; rename {part.name!r}. "
                     "Nothing was charged."
                 )
             seen |= tables
-        made = ReleasePlan(self, frame, parts, paid)
-        session.check_charge(frame.plan, made.cost, label=made.label)
-        return made
+        plan = ReleasePlan(self, frame, parts, paid)
+        session.check_charge(frame.plan, plan.cost, label=plan.label)
+        return plan
 
 
-def _share(paid: Price, part: Fraction) -> Price:
+def _share_price(paid: Price, part: Fraction) -> Price:
     """A part of a price, as a decimal rounded down."""
-    if part == 1:
-        return paid
-    return paid.of(floor_decimal(paid.amount * part, 15))
+    return paid if part == 1 else paid.of(floor_decimal(paid.amount * part, 15))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,18 +157,18 @@ class ReleasePlan:
 
         By full composition [ZDW22, Thm. 10], [CKS20, Cor. 13].
         """
-        said, how = statement(self.losses, delta=self.delta)
+        approximate, how = statement(self.losses, delta=self.delta)
         charged = self.cost.rho if self.cost.currency is Currency.RHO else self.cost.epsilon
         return {
             f"charged_{self.cost.currency}": _text(charged),
-            "epsilon": _text(said.epsilon),
-            "delta": _text(said.delta),
+            "epsilon": _text(approximate.epsilon),
+            "delta": _text(approximate.delta),
             "composition": how,
         }
 
     def preview(self) -> list[Preview]:
         """Every table with its size and error."""
-        return [each for part in self.parts for each in part.preview()]
+        return [preview for part in self.parts for preview in part.preview()]
 
     @property
     def digest(self) -> str:

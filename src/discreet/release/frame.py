@@ -108,11 +108,11 @@ class Cells:
             self.places(axis.name) - (self.frame.axis(axis.name).cells - axis.cells)
             for axis in axes
         ]
-        kept = np.ones(len(exact_counts), dtype=bool)
+        inside = np.ones(len(exact_counts), dtype=bool)
         for place in places:
-            kept &= place >= 0
+            inside &= place >= 0
         sizes = tuple(axis.cells for axis in axes)
-        return count_cells([place[kept] for place in places], exact_counts[kept], sizes)
+        return count_cells([place[inside] for place in places], exact_counts[inside], sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +144,22 @@ class Frame:
         """
         texts = Texts(session, table)
         for name, sql in columns.items():
-            _planned(session, texts, {name: sql}, where, (), most=_MOST_KEYS)
-        first = _planned(session, texts, columns, where, aggregates, most=_MOST_GROUPS)
-        rewritten, missing = _with_missing(first, columns)
-        made = first
+            _plan_statement(session, texts, {name: sql}, where, (), most=_MOST_KEYS)
+        first = _plan_statement(session, texts, columns, where, aggregates, most=_MOST_GROUPS)
+        rewritten, missing = _add_missing(first, columns)
+        plan = first
         if rewritten != dict(columns):
-            made = _planned(session, texts, rewritten, where, aggregates, most=_MOST_GROUPS)
-        found = scope(made.table, made.dialect)
+            plan = _plan_statement(session, texts, rewritten, where, aggregates, most=_MOST_GROUPS)
+        column_bounds = scope(plan.table, plan.dialect)
         axes = []
-        for domain, key, name in zip(made.domains, made.query.keys, columns, strict=True):
-            labels, step = domain.labels, bounded(key.expression, found).step
+        for domain, key, name in zip(plan.domains, plan.query.keys, columns, strict=True):
+            labels, step = domain.labels, bounded(key.expression, column_bounds).step
             if name in missing:  # codes count steps, from one below the least
                 step = missing[name]
                 known = (label("number", (), step, code) for code in domain.codes[1:])
                 labels = (MISSING, *known)
             axes.append(Axis(name, columns[name], domain.codes, labels, step, name in missing))
-        return cls(session, table, where, tuple(axes), made)
+        return cls(session, table, where, tuple(axes), plan)
 
     @property
     def unit(self) -> Unit:
@@ -190,7 +190,7 @@ class Frame:
         )
 
 
-def _planned(
+def _plan_statement(
     session: Session,
     texts: Texts,
     columns: Mapping[str, str],
@@ -201,13 +201,13 @@ def _planned(
 ) -> Plan:
     outputs = {"rows_counted": "COUNT(*)"}
     outputs |= {f"a{place}": sql for place, sql in enumerate(aggregates)}
-    sql, found = texts.question(where=where, keys=columns, outputs=outputs)
-    made = session.prepare(sql, most_groups=most)
-    texts.agreed(made.query, found, "the release")
-    return made
+    sql, expected = texts.question(where=where, keys=columns, outputs=outputs)
+    plan = session.prepare(sql, most_groups=most)
+    texts.check_agreement(plan.query, expected, "the release")
+    return plan
 
 
-def _with_missing(
+def _add_missing(
     plan: Plan, columns: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, Fraction]]:
     """Numbers that may not be known get a value of their own, one step below the least.
@@ -216,12 +216,12 @@ def _with_missing(
     a literal such as -10 beside steps of 10 would stand on the integers, and so would all. What a
     rule such as null = "error" refuses at registration has no value.
     """
-    accepted = replace(plan.table, columns=tuple(each.accepted for each in plan.table.columns))
-    found = scope(accepted, plan.dialect)
+    accepted = replace(plan.table, columns=tuple(column.accepted for column in plan.table.columns))
+    column_bounds = scope(accepted, plan.dialect)
     rewritten: dict[str, str] = dict(columns)
     missing: dict[str, Fraction] = {}
     for key, name in zip(plan.query.keys, columns, strict=True):
-        value = bounded(key.expression, found)
+        value = bounded(key.expression, column_bounds)
         if value.missing == "never" or value.kind != "number":
             continue
         sql, step = columns[name], value.step

@@ -57,10 +57,10 @@ class Declared:
             raise InvalidValue(f"{self.name}: kind is {self.kind!r}. {nearest(self.kind, KINDS)}")
         object.__setattr__(self, "weight", positive(self.weight, f"{self.name}: weight"))
         known = KINDS[self.kind].options
-        for each in self.options:
-            if each not in known:
+        for option in self.options:
+            if option not in known:
                 raise InvalidValue(
-                    f"{self.name}: {each!r} is not an option. {nearest(each, known)}"
+                    f"{self.name}: {option!r} is not an option. {nearest(option, known)}"
                 )
 
     def needs(self) -> tuple[list[str], list[str]]:
@@ -76,124 +76,129 @@ class Declared:
         return KINDS[self.kind].part(frame, self.name, self.options, price)
 
 
-def _names(options: Options, name: str = "columns") -> list[str]:
-    given = options.get(name, [])
-    listed = list(given) if isinstance(given, list | tuple) else [given]
-    if not listed or not all(isinstance(each, str) for each in listed):
-        raise InvalidValue(f"{name} is {given!r}; write a list of column names.")
-    return [any_name(each, f"one of {name}") for each in listed]
+def _read_names(options: Options, name: str = "columns") -> list[str]:
+    value = options.get(name, [])
+    listed = list(value) if isinstance(value, list | tuple) else [value]
+    if not listed or not all(isinstance(column, str) for column in listed):
+        raise InvalidValue(f"{name} is {value!r}; write a list of column names.")
+    return [any_name(column, f"one of {name}") for column in listed]
 
 
-def _sets(options: Options) -> dict[tuple[str, ...], float]:
+def _read_sets(options: Options) -> dict[tuple[str, ...], float]:
     """The wanted sets of columns: those listed, or all of some orders."""
     if "sets" in options:
-        sets = {tuple(each): 1.0 for each in options["sets"]}
+        sets = {tuple(names): 1.0 for names in options["sets"]}
     else:
-        columns = _names(options)
+        columns = _read_names(options)
         orders = options.get("orders", [len(columns)])
         if any(not isinstance(order, int) or not 0 <= order <= len(columns) for order in orders):
             raise InvalidValue(
                 f"orders is {orders!r}; write numbers of columns, 0 to {len(columns)}."
             )
-        sets = {each: 1.0 for order in orders for each in combinations(columns, order)}
+        sets = {chosen: 1.0 for order in orders for chosen in combinations(columns, order)}
     if not sets or len(sets) > _MOST_SETS:
         raise InvalidValue(f"{len(sets):,} sets of columns; 1 to {_MOST_SETS:,} can be released.")
     return sets
 
 
 def _marginal_needs(options: Options) -> tuple[list[str], list[str]]:
-    return list(dict.fromkeys(each for columns in _sets(options) for each in columns)), []
+    return list(dict.fromkeys(column for columns in _read_sets(options) for column in columns)), []
 
 
-def _marginals(frame: Frame, name: str, options: Options, price: Price) -> Part:
+def _build_marginals(frame: Frame, name: str, options: Options, price: Price) -> Part:
     finish = options.get("finish", "least-squares")
-    return MarginalPart.planned(frame, name, _sets(options), price=price, finish=finish)
+    return MarginalPart.build(frame, name, _read_sets(options), price=price, finish=finish)
 
 
-def _ranges(frame: Frame, name: str, options: Options, price: Price) -> Part:
-    chosen = {each: options[each] for each in ("workload", "method", "finish") if each in options}
-    return RangePart.planned(frame, name, _names(options), price=price, **chosen)
+def _build_ranges(frame: Frame, name: str, options: Options, price: Price) -> Part:
+    chosen = {key: options[key] for key in ("workload", "method", "finish") if key in options}
+    return RangePart.build(frame, name, _read_names(options), price=price, **chosen)
 
 
-def _selected(options: Options) -> dict[str, str]:
-    given = options.get("select", {})
-    if not isinstance(given, Mapping) or not given:
+def _read_by(options: Options) -> list[str]:
+    return _read_names(options, "by") if options.get("by") else []
+
+
+def _read_select(options: Options) -> dict[str, str]:
+    select = options.get("select", {})
+    if not isinstance(select, Mapping) or not select:
         raise InvalidValue('select is empty; write names and aggregates, { mean = "AVG(age)" }.')
-    for name, sql in given.items():
+    for name, sql in select.items():
         if not isinstance(sql, str):
             raise InvalidValue(f"{name} is {sql!r:.200}; write an SQL aggregate, as a text.")
-    return {identifier(name, "a statistic"): sql for name, sql in given.items()}
+    return {identifier(name, "a statistic"): sql for name, sql in select.items()}
 
 
 def _statistics_needs(options: Options) -> tuple[list[str], list[str]]:
-    by = _names(options, "by") if options.get("by") else []
-    return by, list(_selected(options).values())
+    return _read_by(options), list(_read_select(options).values())
 
 
-def _statistics(frame: Frame, name: str, options: Options, price: Price) -> Part:
-    by = _names(options, "by") if options.get("by") else []
-    return StatisticsPart.planned(frame, name, _selected(options), by=by, price=price)
+def _build_statistics(frame: Frame, name: str, options: Options, price: Price) -> Part:
+    select = _read_select(options)
+    return StatisticsPart.build(frame, name, select, by=_read_by(options), price=price)
 
 
 def _quantile_needs(options: Options) -> tuple[list[str], list[str]]:
-    by = _names(options, "by") if options.get("by") else []
-    return [*by, *_names(options, "column")], []
+    return [*_read_by(options), *_read_names(options, "column")], []
 
 
-def _quantiles(frame: Frame, name: str, options: Options, price: Price) -> Part:
-    column, *others = _names(options, "column")
+def _build_quantiles(frame: Frame, name: str, options: Options, price: Price) -> Part:
+    column, *others = _read_names(options, "column")
     fractions = options.get("fractions", [0.25, 0.5, 0.75])
     if others or not isinstance(fractions, list | tuple) or not fractions:
         raise InvalidValue(f"{name}: write one column and a list of fractions, [0.25, 0.5].")
+    texts = [fraction_text(fraction, f"{name}: a fraction") for fraction in fractions]
     select = {
-        f"q{place}": f"QUANTILE({sql_name(column)}, {fraction_text(each, f'{name}: a fraction')})"
-        for place, each in enumerate(fractions, 1)
+        f"q{place}": f"QUANTILE({sql_name(column)}, {text})" for place, text in enumerate(texts, 1)
     }
-    by = _names(options, "by") if options.get("by") else []
-    return StatisticsPart.planned(frame, name, select, by=by, price=price)
+    return StatisticsPart.build(frame, name, select, by=_read_by(options), price=price)
 
 
-def _target(options: Options) -> str:
+def _read_target(options: Options) -> str:
     return any_name(options["target"], "the target") if options.get("target") else ""
 
 
 def _moment_needs(options: Options) -> tuple[list[str], list[str]]:
-    target = _target(options)
-    listed = [each for each in _names(options) if each != target] + ([target] if target else [])
+    target = _read_target(options)
+    listed = [column for column in _read_names(options) if column != target] + (
+        [target] if target else []
+    )
     return [], list(aggregates_for(listed).values())
 
 
-def _regression(frame: Frame, name: str, options: Options, price: Price) -> Part:
-    target = _target(options)
-    return RegressionPart.planned(frame, name, _names(options), target=target, price=price)
+def _build_regression(frame: Frame, name: str, options: Options, price: Price) -> Part:
+    target = _read_target(options)
+    return RegressionPart.build(frame, name, _read_names(options), target=target, price=price)
 
 
 def _query_needs(options: Options) -> tuple[list[str], list[str]]:
     queries = options.get("queries", {})
     if not isinstance(queries, Mapping) or not queries:
         raise InvalidValue("queries is empty; write names and conditions.")
-    return list(dict.fromkeys(each for query in queries.values() for each in query)), []
+    return list(dict.fromkeys(column for query in queries.values() for column in query)), []
 
 
-def _queries(frame: Frame, name: str, options: Options, price: Price) -> Part:
-    return CountingPart.planned(frame, name, options["queries"], price=price)
+def _build_counts(frame: Frame, name: str, options: Options, price: Price) -> Part:
+    return CountingPart.build(frame, name, options["queries"], price=price)
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "counting": Kind(frozenset({"queries"}), _query_needs, _queries),
-        "covariance": Kind(frozenset({"columns"}), _moment_needs, _regression),
+        "counting": Kind(frozenset({"queries"}), _query_needs, _build_counts),
+        "covariance": Kind(frozenset({"columns"}), _moment_needs, _build_regression),
         "marginals": Kind(
-            frozenset({"columns", "finish", "orders", "sets"}), _marginal_needs, _marginals
+            frozenset({"columns", "finish", "orders", "sets"}), _marginal_needs, _build_marginals
         ),
-        "quantiles": Kind(frozenset({"by", "column", "fractions"}), _quantile_needs, _quantiles),
+        "quantiles": Kind(
+            frozenset({"by", "column", "fractions"}), _quantile_needs, _build_quantiles
+        ),
         "ranges": Kind(
             frozenset({"columns", "finish", "method", "workload"}),
-            lambda options: (_names(options), []),
-            _ranges,
+            lambda options: (_read_names(options), []),
+            _build_ranges,
         ),
-        "regression": Kind(frozenset({"columns", "target"}), _moment_needs, _regression),
-        "statistics": Kind(frozenset({"by", "select"}), _statistics_needs, _statistics),
+        "regression": Kind(frozenset({"columns", "target"}), _moment_needs, _build_regression),
+        "statistics": Kind(frozenset({"by", "select"}), _statistics_needs, _build_statistics),
     }
 )
 """Every kind of table by its name."""

@@ -29,11 +29,11 @@ def citation(manifest: Mapping[str, Any]) -> str:
     'Visits. Released 2026-01-01 with differential privacy (epsilon 1, delta 1e-06), receipt 7. \
 Made with discreet 0.'
     """
-    said = manifest["guarantee"]
+    guarantee = manifest["guarantee"]
     who = f"{manifest['publisher']}: " if manifest.get("publisher") else ""
     return (
         f"{who}{manifest['title']}. Released {manifest['receipt']['time'][:10]} with differential "
-        f"privacy (epsilon {said['epsilon']}, delta {said['delta']}), receipt "
+        f"privacy (epsilon {guarantee['epsilon']}, delta {guarantee['delta']}), receipt "
         f"{manifest['receipt']['id']}. Made with {manifest['software']}."
     )
 
@@ -56,29 +56,29 @@ def page_of(manifest: Mapping[str, Any], sheets: Sequence[Sheet]) -> str:
 
 
 def _guarantee(manifest: Mapping[str, Any]) -> list[str]:
-    subject, said = manifest["table"], manifest["guarantee"]
+    table, guarantee = manifest["table"], manifest["guarantee"]
     charged = ", ".join(
         f"{name.removeprefix('charged_')} {value}"
-        for name, value in said.items()
+        for name, value in guarantee.items()
         if name.startswith("charged_")
     )
-    unit = "one row" if subject["unit"] == "row" else f"one {subject['unit']}"
+    unit = "one row" if table["unit"] == "row" else f"one {table['unit']}"
     rows = (
         ""
-        if subject["unit"] == "row"
-        else f" (at most {subject['rows_per_unit']} of its rows are used)"
+        if table["unit"] == "row"
+        else f" (at most {table['rows_per_unit']} of its rows are used)"
     )
     meaning = explain(
-        epsilon=Fraction(said["epsilon"]),
-        delta=Fraction(said["delta"]),
-        relation=Relation(subject["neighbours"]),
+        epsilon=Fraction(guarantee["epsilon"]),
+        delta=Fraction(guarantee["delta"]),
+        relation=Relation(table["neighbours"]),
     )
     lines = [
         "<h2>What is protected</h2>",
         f"<p>Everything {escape(unit)} contributed{rows}, below called a person's data "
-        f"(epsilon and delta by {escape(said['composition'])}). Charged: {escape(charged)}, "
+        f"(epsilon and delta by {escape(guarantee['composition'])}). Charged: {escape(charged)}, "
         f"receipt {escape(manifest['receipt']['id'])}.</p>",
-        items(each.strip() for each in meaning.sentences()),
+        items(sentence.strip() for sentence in meaning.sentences()),
         '<p class="note">All numbers are noisy on purpose. Bars show intervals of the noise that '
         "hold with at least 95%, where a table does not say otherwise; they do not cover how "
         "people came to be in the data. Adding up cells adds up noise: use the coarsest table "
@@ -86,8 +86,8 @@ def _guarantee(manifest: Mapping[str, Any]) -> list[str]:
     ]
     if notes := items(manifest.get("notes", ())):
         lines.append(f"<h2>What is left out and bounded</h2>\n{notes}")
-    if subject["where"]:
-        lines.append(f"<p>Only rows where <code>{escape(subject['where'])}</code>.</p>")
+    if table["where"]:
+        lines.append(f"<p>Only rows where <code>{escape(table['where'])}</code>.</p>")
     return lines
 
 

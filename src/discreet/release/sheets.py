@@ -85,18 +85,18 @@ class Sheet:
             value = float(self.columns[self.value][row])
             low = float(self.columns[self.low][row]) if self.low else value
             high = float(self.columns[self.high][row]) if self.high else value
-            label = ", ".join(str(_plain(self.columns[key][row])) for key in self.keys)
+            label = ", ".join(str(_to_plain(self.columns[key][row])) for key in self.keys)
             drawn.append({"group": label or "all", "value": value, "low": low, "high": high})
-        said = f", {self.promise}" if self.low and self.drawing != "grid" else ""
-        title = f"{self.name}: {self.value}{said}"
+        promise = f", {self.promise}" if self.low and self.drawing != "grid" else ""
+        title = f"{self.name}: {self.value}{promise}"
         if rows < self.rows:
             title += f" (the first {rows} of {self.rows:,} rows)"
         if self.drawing == "grid":
             return _grid(self, rows, title)
         if self.drawing == "line":
             return _line(drawn, title, ", ".join(self.keys), self.value)
-        made = bars(drawn, group=", ".join(self.keys), value=self.value)
-        return {**made, "title": {"text": title, "anchor": "start"}, "autosize": "pad"}
+        bar_chart = bars(drawn, group=", ".join(self.keys), value=self.value)
+        return {**bar_chart, "title": {"text": title, "anchor": "start"}, "autosize": "pad"}
 
     def write_csv(self, path: Path) -> None:
         """Write it as comma-separated values with a header."""
@@ -105,7 +105,7 @@ class Sheet:
             writer.writerow(self.columns)
             for start in range(0, self.rows, _CHUNK):
                 lists = [
-                    [_plain(each) for each in _listed(values[start : start + _CHUNK])]
+                    [_to_plain(value) for value in _to_list(values[start : start + _CHUNK])]
                     for values in self.columns.values()
                 ]
                 writer.writerows(zip(*lists, strict=True))
@@ -113,7 +113,7 @@ class Sheet:
     def write_parquet(self, path: Path) -> None:
         """Write it as Parquet; pyarrow has to be there."""
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-        columns = {name: _alike(values) for name, values in self.columns.items()}
+        columns = {name: _unify_types(values) for name, values in self.columns.items()}
         parquet.write_table(arrow.table(columns), path)
 
 
@@ -122,8 +122,8 @@ def _grid(sheet: Sheet, rows: int, title: str) -> dict[str, Any]:
     first, second = sheet.keys[:2]
     cells = [
         {
-            "x": _plain(sheet.columns[first][row]),
-            "y": _plain(sheet.columns[second][row]),
+            "x": _to_plain(sheet.columns[first][row]),
+            "y": _to_plain(sheet.columns[second][row]),
             "value": float(sheet.columns[sheet.value][row]),
         }
         for row in range(rows)
@@ -166,24 +166,24 @@ def _line(points: list[dict[str, Any]], title: str, group: str, value: str) -> d
     )
 
 
-def _listed(values: Column) -> list[Any]:
+def _to_list(values: Column) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.9g}")
     return value.isoformat() if isinstance(value, date | datetime) else value
 
 
-def _alike(values: Column) -> Column:
+def _unify_types(values: Column) -> Column:
     """Labels of one type: a number beside the word "missing" becomes a text."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
         return values
     kinds = {type(value) for value in values}
     if len(kinds) > 1 and str in kinds:
-        return [str(_plain(value)) for value in values]
-    return _listed(values)
+        return [str(_to_plain(value)) for value in values]
+    return _to_list(values)
 
 
 class Part(Protocol):

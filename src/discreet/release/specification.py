@@ -26,12 +26,12 @@ def read_release(source: str | Path | Mapping[str, Any]) -> Release:
     ...     "tables": [{"kind": "marginals", "name": "n", "columns": ["region"]}]}).title
     'visits'
     """
-    document = dict(source) if isinstance(source, Mapping) else _toml(Path(source))
-    _known(document, _SECTIONS, "the specification")
+    document = dict(source) if isinstance(source, Mapping) else _read_toml(Path(source))
+    _check_names(document, _SECTIONS, "the specification")
     facts = document.get("release")
     if not isinstance(facts, Mapping) or "table" not in facts:
         raise InvalidValue('the specification has no [release] with a table; write table = "...".')
-    _known(facts, _FACTS, "[release]")
+    _check_names(facts, _FACTS, "[release]")
     columns = document.get("columns", {})
     if not isinstance(columns, Mapping) or not all(isinstance(v, str) for v in columns.values()):
         raise InvalidValue("[columns] takes names and SQL expressions, as texts.")
@@ -42,32 +42,31 @@ def read_release(source: str | Path | Mapping[str, Any]) -> Release:
     return Release(
         **{"title": str(facts["table"]), **chosen},
         columns=dict(columns),
-        tables=tuple(_declared(each, place) for place, each in enumerate(listed, 1)),
+        tables=tuple(_read_table(entry, place) for place, entry in enumerate(listed, 1)),
     )
 
 
-def _declared(given: Any, place: int) -> Declared:
-    if not isinstance(given, Mapping) or not {"kind", "name"} <= set(given):
+def _read_table(entry: Any, place: int) -> Declared:
+    if not isinstance(entry, Mapping) or not {"kind", "name"} <= set(entry):
         raise InvalidValue(f"table {place} of the specification has no kind and name; write both.")
-    options = {name: value for name, value in given.items() if name not in ("kind", "name")}
+    options = {name: value for name, value in entry.items() if name not in ("kind", "name")}
     weight = options.pop("weight", 1)
-    return Declared(str(given["kind"]), str(given["name"]), options, weight)
+    return Declared(str(entry["kind"]), str(entry["name"]), options, weight)
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except UnicodeDecodeError:
-        raise InvalidValue(
-            f"{path.name}: not UTF-8 text. A specification is a TOML file."
-        ) from None
+        text = f"{path.name}: not UTF-8 text. A specification is a TOML file."
+        raise InvalidValue(text) from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidValue(f"{path.name}: not TOML ({error}).") from None
     except OSError as error:
         raise InvalidValue(f"{path.name}: cannot be read ({error.strerror}).") from None
 
 
-def _known(given: Mapping[str, Any], names: tuple[str, ...], what: str) -> None:
-    for name in given:
+def _check_names(section: Mapping[str, Any], names: tuple[str, ...], what: str) -> None:
+    for name in section:
         if name not in names:
             raise InvalidValue(f"{what} has no {name!r}. {nearest(str(name), names)}")

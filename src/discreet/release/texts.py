@@ -50,42 +50,42 @@ class Texts:
         """What a WHERE says; None where it is empty."""
         if not text:
             return None
-        _plain(text, "where")
-        made = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {self._table} WHERE {text}")
+        _check_text(text, "where")
+        query = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {self._table} WHERE {text}")
         counted = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {self._table}").outputs
-        found = Query(self._source, made.where, (), counted, (_COUNTED,))
-        return self._same(made, found, "where", text).where
+        expected = Query(self._source, query.where, (), counted, (_COUNTED,))
+        return self._check_single(query, expected, "where", text).where
 
     def key(self, name: str, text: str) -> Key:
         """A column of the release, by its name and its expression."""
         any_name(name, "a column of a release")
-        _plain(text, name)
+        _check_text(text, name)
         count = f"COUNT(*) AS {_COUNTED}"
-        made = self._read(
+        query = self._read(
             f"SELECT {text} AS {sql_name(name)}, {count} FROM {self._table} GROUP BY {text}"
         )
         counted = self._read(f"SELECT {count} FROM {self._table}").outputs
-        keys = tuple(Key(name, each.expression) for each in made.keys[:1])
-        found = Query(self._source, None, keys, counted, (name, _COUNTED))
-        return self._same(made, found, name, text).keys[0]
+        keys = tuple(Key(name, key.expression) for key in query.keys[:1])
+        expected = Query(self._source, None, keys, counted, (name, _COUNTED))
+        return self._check_single(query, expected, name, text).keys[0]
 
     def output(self, name: str, text: str) -> Output:
         """A statistic, by its name and its expression."""
         identifier(name, "a statistic")
-        _plain(text, "a statistic")
-        made = self._read(f"SELECT {text} AS {sql_name(name)} FROM {self._table}")
-        outputs = tuple(Output(name, each.expression) for each in made.outputs[:1])
-        found = Query(self._source, None, (), outputs, (name,))
-        return self._same(made, found, "a statistic", text).outputs[0]
+        _check_text(text, "a statistic")
+        query = self._read(f"SELECT {text} AS {sql_name(name)} FROM {self._table}")
+        outputs = tuple(Output(name, output.expression) for output in query.outputs[:1])
+        expected = Query(self._source, None, (), outputs, (name,))
+        return self._check_single(query, expected, "a statistic", text).outputs[0]
 
     def question(
         self, *, where: str, keys: Mapping[str, str], outputs: Mapping[str, str]
     ) -> tuple[str, Query]:
         """The statement of these texts, and what it has to mean: each of them as read alone.
 
-        Who plans the statement compares its query with this one, by `agreed`.
+        Who plans the statement compares its query with this one, by `check_agreement`.
         """
-        found = Query(
+        expected = Query(
             source=self._source,
             where=self.condition(where),
             keys=tuple(self.key(name, text) for name, text in keys.items()),
@@ -95,24 +95,24 @@ class Texts:
         listed = [f"{text} AS {sql_name(name)}" for name, text in (*keys.items(), *outputs.items())]
         sql = f"SELECT {', '.join(listed)} FROM {self._table}"
         sql += f" WHERE {where}" if where else ""
-        return sql + (f" GROUP BY {', '.join(keys.values())}" if keys else ""), found
+        return sql + (f" GROUP BY {', '.join(keys.values())}" if keys else ""), expected
 
     def _read(self, sql: str) -> Query:
         return parse(sql, self._session.schemas)
 
     @staticmethod
-    def _same(made: Query, found: Query, name: str, text: str) -> Query:
-        if made != found:
+    def _check_single(query: Query, expected: Query, name: str, text: str) -> Query:
+        if query != expected:
             raise InvalidValue(
                 f"{name} is {text!r:.200}; write one expression over the columns of the release's "
                 "table, without FROM, OPTIONS or further clauses. Nothing was run or charged."
             )
-        return made
+        return query
 
     @staticmethod
-    def agreed(made: Query, found: Query, name: str) -> None:
+    def check_agreement(query: Query, expected: Query, name: str) -> None:
         """Refuse a statement that does not mean what its texts mean alone."""
-        if made != found:
+        if query != expected:
             raise InvalidValue(
                 f"{name}: the texts of the specification mean something else together than each of "
                 "them alone, or two columns are the same. Name each column once, and write plain "
@@ -120,12 +120,12 @@ class Texts:
             )
 
 
-def _plain(text: str, name: str) -> None:
+def _check_text(text: str, name: str) -> None:
     """Refuse what is no text, and comments: they could hide what stands beside them."""
-    given: object = text
-    if not isinstance(given, str):
+    value: object = text
+    if not isinstance(value, str):
         raise InvalidValue(f"{name} is {text!r:.200}; write an SQL expression, as a text.")
-    if any(each.comments for each in tokens(f"SELECT {text}")):
+    if any(token.comments for token in tokens(f"SELECT {text}")):
         raise InvalidValue(
             f"{name} is {text!r:.200}; leave out the comment. Nothing was run or charged."
         )

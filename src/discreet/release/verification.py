@@ -31,12 +31,12 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise InvalidValue(f"{Path(folder).name} has no {MANIFEST}; it is not a release.")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         raise InvalidValue(f"{MANIFEST} is not JSON; ask for the release again.") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InvalidValue(f"{MANIFEST} is not of the format {FORMAT!r}.")
-    return found
+    return manifest
 
 
 def check_folder(folder: str | Path) -> list[str]:
@@ -60,8 +60,8 @@ def check_folder(folder: str | Path) -> list[str]:
             problems.append(f"{name} is missing")
         elif hash_of(path) != hashed:
             problems.append(f"{name} was changed")
-    found = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
-    problems += [f"{name} is not in the manifest" for name in sorted(found - known)]
+    present = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    problems += [f"{name} is not in the manifest" for name in sorted(present - known)]
     return problems
 
 

@@ -17,14 +17,14 @@ from discreet.plan.pipeline import Plan
 from discreet.plan.results.evaluate import find_ranked
 from discreet.plan.results.explain import explain_plan
 from discreet.plan.results.suggest import suggestions
-from discreet.report.words import cost_text, left_text, respelt, sensitivity_text
+from discreet.report.words import cost_text, left_text, respell, sensitivity_text
 from discreet.schema.described import protected_text
 
 __all__ = [
     "account_table",
     "answer_table",
     "cause_table",
-    "charged_table",
+    "charge_table",
     "entry_table",
     "inspection_table",
     "notes_table",
@@ -77,13 +77,13 @@ def _pairs(rows: Iterable[tuple[str, str]]) -> Grid:
     return grid
 
 
-def _labelled(label: str, texts: Iterable[str]) -> list[tuple[str, str]]:
+def _label_rows(label: str, texts: Iterable[str]) -> list[tuple[str, str]]:
     return [(label if place == 0 else "", text) for place, text in enumerate(texts)]
 
 
 def notes_table(answer: Answer) -> Grid:
     """What an answer leaves out and bounds, and what its intervals are about."""
-    return _pairs(_labelled("note", map(str, answer.notes)))
+    return _pairs(_label_rows("note", map(str, answer.notes)))
 
 
 def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
@@ -100,12 +100,12 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     for name, error in facts["error"].items():
         depends = plan.error[name] is None
         chosen = find_ranked(plan, outputs[name])
-        said = _error(error, count if depends else None)
+        reach_text = _error(error, count if depends else None)
         if chosen is not None and error is not None:
-            said = off_text(error, chosen.statistic)
+            reach_text = off_text(error, chosen.statistic)
         elif chosen is not None:
-            said = "in ranks: not promised for the middle of a bucket; see the note"
-        rows.append((label, f"{name} {said}"))
+            reach_text = "in ranks: not promised for the middle of a bucket; see the note"
+        rows.append((label, f"{name} {reach_text}"))
         label = ""
     label = "noise"
     for measure in facts["measures"]:
@@ -113,9 +113,10 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         unit = "" if measure["step"] == 1 else f", in steps of {measure['step']:g}"
         rows.append((label, f"{measure['name']}: {measure['mechanism']}; {reach}{unit}"))
         label = ""
-    rows += _labelled("note", [respelt(each, _OPTIONS) for each in facts["warnings"]])
-    rows += _labelled(
-        "suggestion", [respelt(each.words, _OPTIONS) for each in suggestions(plan, count)]
+    rows += _label_rows("note", [respell(warning, _OPTIONS) for warning in facts["warnings"]])
+    rows += _label_rows(
+        "suggestion",
+        [respell(suggestion.words, _OPTIONS) for suggestion in suggestions(plan, count)],
     )
     return _pairs([*rows, ("SQL to be run", plan.sql)])
 
@@ -163,19 +164,19 @@ def entry_table(entries: Iterable[Entry]) -> Grid:
     return grid
 
 
-def charged_table(charges: Iterable[Charged]) -> Grid:
+def charge_table(charges: Iterable[Charged]) -> Grid:
     """Everything that an analyst paid for: when, what, at which cost, and what came of it.
 
-    >>> charged_table([]).title
+    >>> charge_table([]).title
     'Charges'
     """
     grid = Grid(title="Charges", title_justify="left")
     for name in ("#", "date", "what", "cost", "outcome", "question"):
         grid.add_column(name, overflow="fold", no_wrap=name in ("#", "date"))
-    for each in charges:
-        paid = each.receipt
+    for charge in charges:
+        paid = charge.receipt
         asked = shorten(paid.memo.get("question", ""), _LONGEST_QUESTION, placeholder=" ...")
-        cells = (each.kind, cost_text(paid.loss), each.outcome.value)
+        cells = (charge.kind, cost_text(paid.loss), charge.outcome.value)
         grid.add_row(str(paid.sequence), paid.time[:10], *cells, Text(asked))
     return grid
 
@@ -190,9 +191,15 @@ def cause_table(causes: Iterable[Cause]) -> Grid:
     grid = Grid(title="Runs that failed", title_justify="left")
     for name in ("date", "who", "what", "entry", "why"):
         grid.add_column(name, overflow="fold", no_wrap=name == "date")
-    for each in causes:
-        entry = "" if each.entry is None else str(each.entry)
-        grid.add_row(each.time[:10], Text(each.analyst), Text(each.label), entry, Text(each.cause))
+    for failure in causes:
+        entry = "" if failure.entry is None else str(failure.entry)
+        grid.add_row(
+            failure.time[:10],
+            Text(failure.analyst),
+            Text(failure.label),
+            entry,
+            Text(failure.cause),
+        )
     return grid
 
 

@@ -18,9 +18,9 @@ from discreet.plan.results.explain import cost_of
 
 __all__ = [
     "account_values",
-    "adopted_values",
+    "adoption_values",
     "answer_values",
-    "charged_values",
+    "charge_values",
     "entry_values",
     "loss_values",
     "note_values",
@@ -53,8 +53,8 @@ def answer_values(answer: Answer) -> dict[str, Any]:
         "in_ranks": list(answer.in_ranks),
         "buckets": [
             {
-                name: {key: _plain(end) for key, end in asdict(each).items()}
-                for name, each in row.items()
+                name: {key: _plain(end) for key, end in asdict(bucket).items()}
+                for name, bucket in row.items()
             }
             for row in answer.buckets()
         ],
@@ -71,7 +71,7 @@ def note_values(notes: Iterable[Note]) -> list[dict[str, str | None]]:
     >>> note_values([Note("At most 2 rows count.")])
     [{'text': 'At most 2 rows count.', 'ask': None}]
     """
-    return [{"text": each.text, "ask": each.ask or None} for each in notes]
+    return [{"text": note.text, "ask": note.ask or None} for note in notes]
 
 
 def account_values(account: Account) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def account_values(account: Account) -> dict[str, Any]:
     >>> account_values(ana)["remaining"]["epsilon"]
     0.1
     """
-    left = account.remaining
+    remaining = account.remaining
     return {
         "holder": account.holder.value,
         "name": account.name,
@@ -94,9 +94,9 @@ def account_values(account: Account) -> dict[str, Any]:
         "limit": float(account.limit),
         "exact": {"spent": str(account.spent), "limit": str(account.limit)},
         "remaining": {
-            "epsilon": float(left.epsilon),
-            "delta": float(left.delta),
-            "rho": None if left.rho is None else float(left.rho),
+            "epsilon": float(remaining.epsilon),
+            "delta": float(remaining.delta),
+            "rho": None if remaining.rho is None else float(remaining.rho),
         },
     }
 
@@ -120,15 +120,11 @@ def entry_values(entry: Entry) -> dict[str, Any]:
     }
 
 
-def adopted_values(adopted: Adopted | None) -> dict[str, Any] | None:
+def adoption_values(adopted: Adopted | None) -> dict[str, Any] | None:
     """What an adoption of the record took over; None without one."""
     if adopted is None:
         return None
-    return {
-        "entry": adopted.entry,
-        "spent": str(adopted.spent),
-        "delta": str(adopted.spent_delta),
-    }
+    return {"entry": adopted.entry, "spent": str(adopted.spent), "delta": str(adopted.spent_delta)}
 
 
 def loss_values(loss: Loss) -> dict[str, str]:
@@ -143,7 +139,7 @@ def loss_values(loss: Loss) -> dict[str, str]:
     return {name: str(value) for name, value in json.loads(describe_loss(loss)).items()}
 
 
-def charged_values(charged: Charged, account: Account) -> dict[str, Any]:
+def charge_values(charged: Charged, account: Account) -> dict[str, Any]:
     """One charge of an analyst's history.
 
     `spent` is what it took from the account, exactly and in the account's own terms: these add up
@@ -155,7 +151,7 @@ def charged_values(charged: Charged, account: Account) -> dict[str, Any]:
     >>> from discreet.schema.table import Budget
     >>> paid = Receipt(3, "7f", "", "people", "ana", Pure(epsilon=0.1), {"label": "The holdout h"})
     >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))
-    >>> found = charged_values(Charged(paid, Outcome.ELSEWHERE, None), ana)
+    >>> found = charge_values(Charged(paid, Outcome.ELSEWHERE, None), ana)
     >>> found["kind"], found["spent"]
     ('holdout', {'epsilon': '1/10', 'delta': '0'})
     """

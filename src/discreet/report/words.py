@@ -17,7 +17,7 @@ __all__ = [
     "left_text",
     "refusal_of",
     "refusal_text",
-    "respelt",
+    "respell",
     "sensitivity_text",
     "spent_text",
 ]
@@ -102,11 +102,11 @@ def refusal_text(refusal: DiscreetError) -> str:
     return refusal.told
 
 
-def respelt(text: str, names: Mapping[str, str]) -> str:
+def respell(text: str, names: Mapping[str, str]) -> str:
     """Advice in the spelling of another surface: for a name as Python has it, what stands there
     instead, with `{}` for its value. A name in a call or in OPTIONS stays.
 
-    >>> respelt('Suppose one with count=, or use method="mwem".',
+    >>> respell('Suppose one with count=, or use method="mwem".',
     ...         {"count": "--count {}", "method": "--method {}"})
     'Suppose one with --count, or use --method mwem.'
     """

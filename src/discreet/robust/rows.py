@@ -13,24 +13,26 @@ from discreet.rationals import whole
 
 __all__ = [
     "LARGEST",
-    "bounds",
-    "clamped",
+    "clamp_sorted",
+    "count_moved_rows",
     "exact_squares",
     "exact_sum",
-    "integers",
-    "moved_rows",
+    "read_bounds",
+    "read_integers",
 ]
 
 LARGEST = 1 << 60
 """Sums and differences of two such numbers stay within 64 bits."""
 
 
-def moved_rows(relation: Relation, rows_per_unit: int) -> int:
+def count_moved_rows(relation: Relation, rows_per_unit: int) -> int:
     """How many rows one neighbouring step inserts or deletes in all: r, or 2r under replace."""
     return Relation(relation).steps * whole(rows_per_unit, "rows_per_unit")
 
 
-def integers(exact: Any, name: str = "the exact rows", dimensions: int = 1) -> NDArray[np.int64]:
+def read_integers(
+    exact: Any, name: str = "the exact rows", dimensions: int = 1
+) -> NDArray[np.int64]:
     """Lattice integers held within +-2**60; anything else is refused, no value repeated.
 
     Privacy: NONE: the result is exact.
@@ -47,23 +49,23 @@ def integers(exact: Any, name: str = "the exact rows", dimensions: int = 1) -> N
     return np.clip(rows.astype(np.int64), -LARGEST, LARGEST)
 
 
-def bounds(lower: int, upper: int) -> tuple[int, int]:
+def read_bounds(lower: int, upper: int) -> tuple[int, int]:
     """Public bounds of lattice integers."""
     for name, value in (("lower", lower), ("upper", upper)):
-        given: object = value
-        if isinstance(given, bool) or not isinstance(given, int) or abs(given) > LARGEST:
+        bound: object = value
+        if isinstance(bound, bool) or not isinstance(bound, int) or abs(bound) > LARGEST:
             raise InvalidValue(f"{name} is {value!r}; it must be an integer within +-2**60.")
     if lower > upper:
         raise InvalidValue(f"lower is {lower}, above upper {upper}; swap them.")
     return lower, upper
 
 
-def clamped(exact: Any, lower: int, upper: int) -> NDArray[np.int64]:
+def clamp_sorted(exact: Any, lower: int, upper: int) -> NDArray[np.int64]:
     """The rows in ascending order, each held within the bounds.
 
     Privacy: NONE: the result is exact.
     """
-    return np.sort(np.clip(integers(exact), lower, upper))
+    return np.sort(np.clip(read_integers(exact), lower, upper))
 
 
 def exact_sum(values: NDArray[np.int64], most: int) -> int:

@@ -37,7 +37,7 @@ from discreet.ledger.releases import Listed, Release
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.explain import explain_plan
 from discreet.plan.results.suggest import suggestions
-from discreet.report.values import answer_values, charged_values, loss_values
+from discreet.report.values import answer_values, charge_values, loss_values
 from discreet.report.words import refusal_text
 from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.limits import PerMinute, WorkLimiter
@@ -220,7 +220,7 @@ class ServerContext:
 
     def _charges(self, identity: Identity, charges: tuple[Charged, ...]) -> list[dict[str, Any]]:
         account = self.curator.ledger.find(Holder.ANALYST, identity.name)
-        return [] if account is None else [charged_values(charge, account) for charge in charges]
+        return [] if account is None else [charge_values(charge, account) for charge in charges]
 
     def describe_answer(self, identity: Identity, answer: Answer) -> dict[str, Any]:
         """An answer as JSON, with the facts from which a client makes the same answer again.

@@ -75,13 +75,13 @@ class Service(Generic[_State]):
 
         Privacy: for the service itself; a state may be secret.
         """
-        found = self.find(session, name)
-        if found is None:
+        newest = self.find(session, name)
+        if newest is None:
             raise InvalidValue(
                 f"{session.name} has no {self.kind} {name!r:.80}; open one. Nothing was run or "
                 "charged."
             )
-        return found
+        return newest
 
     def read(self, state: State) -> _State:
         """What a state says; refused if it is another kind of service's."""
@@ -151,7 +151,7 @@ def choose_table(session: Session, table: str | None) -> str:
     """
     if table is not None:
         return any_name(table, "table")
-    known = sorted(each.name for each in session.schemas.values() if each.kind != "public")
+    known = sorted(schema.name for schema in session.schemas.values() if schema.kind != "public")
     if len(known) != 1:
         raise InvalidValue(
             f"table is not given, and there are {len(known)}: {', '.join(known[:20])}. Name one. "
@@ -162,11 +162,11 @@ def choose_table(session: Session, table: str | None) -> str:
 
 def name_settings(kind: str, *settings: object, forms: Forms = LOSS_FORMS) -> str:
     """A name for a service that was given none: the same program goes on where it stopped."""
-    text = "\0".join(_text(setting, forms) for setting in settings)
+    text = "\0".join(_write_setting(setting, forms) for setting in settings)
     return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _text(setting: object, forms: Forms) -> str:
+def _write_setting(setting: object, forms: Forms) -> str:
     if isinstance(setting, Fraction):
         whole = f"{setting.numerator:d}"
         return whole if setting.denominator == 1 else f"{whole}/{setting.denominator:d}"

@@ -4,7 +4,7 @@ intervals. Post-processing: draws the estimates that it is given.
 
 from typing import Any
 
-from discreet.drawing.chart import DARK, LIGHT, chart, quantity, row_labels, stacked
+from discreet.drawing.chart import DARK, LIGHT, chart, quantity, row_labels, stack
 from discreet.survey.definition import Survey
 from discreet.survey.findings import Finding
 from discreet.survey.forecast import forecast, part_of_range
@@ -42,11 +42,7 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
     x = quantity("value", scale={"domain": domain}, axis=axis, title=title)
     error = {
         "mark": {"type": "errorbar", "ticks": True, "color": DARK},
-        "encoding": {
-            "x": {**x, "field": "low"},
-            "x2": {"field": "high"},
-            "y": y,
-        },
+        "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
     }
     text = finding.question.text
     return chart(
@@ -59,7 +55,7 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
 
 def findings_chart(results: tuple[Finding, ...]) -> dict[str, Any]:
     """All questions below each other."""
-    return stacked([finding_chart(finding) for finding in results])
+    return stack([finding_chart(finding) for finding in results])
 
 
 def forecast_chart(survey: Survey) -> dict[str, Any]:

@@ -83,14 +83,15 @@ class Survey:
     rounds: int = 1
 
     def __post_init__(self) -> None:
-        if not self.title or any(not isinstance(each, str) for each in self._texts()):
+        texts: tuple[object, ...] = (self.title, self.introduction, self.thanks)
+        if not self.title or any(not isinstance(text, str) for text in texts):
             raise SchemaError("survey: title, introduction and thanks are texts, in quotes.")
         if not 1 <= len(self.questions) <= _MOST_QUESTIONS:
             raise SchemaError(
                 f"survey: {len(self.questions)} questions; there must be 1 to {_MOST_QUESTIONS}."
             )
-        given: object = self.rounds
-        whole = isinstance(given, int) and not isinstance(given, bool)
+        rounds: object = self.rounds
+        whole = isinstance(rounds, int) and not isinstance(rounds, bool)
         if not whole or not 1 <= self.rounds <= _MOST_ROUNDS:
             raise SchemaError(
                 f"survey: rounds is {self.rounds!r}; it must be a whole number from 1 to "
@@ -99,9 +100,6 @@ class Survey:
         names = [question.name for question in self.questions]
         if len(set(names)) < len(names):
             raise SchemaError("survey: two questions have one name; rename one.")
-
-    def _texts(self) -> tuple[object, ...]:
-        return (self.title, self.introduction, self.thanks)
 
     @property
     def epsilon(self) -> Fraction:
@@ -173,10 +171,10 @@ class Survey:
         >>> read_survey_text(SKELETON).question("smokes").text
         'Do you smoke?'
         """
-        for each in self.questions:
-            if each.name == name:
-                return each
-        known = ", ".join(each.name for each in self.questions)
+        for question in self.questions:
+            if question.name == name:
+                return question
+        known = ", ".join(question.name for question in self.questions)
         raise InvalidValue(f"no question {name!r} in this survey; there are {known}.")
 
 

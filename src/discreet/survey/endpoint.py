@@ -53,13 +53,7 @@ class Endpoint:
 
     __slots__ = ("_server", "_thread", "reports")
 
-    def __init__(
-        self,
-        reports: Reports,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 8650,
-    ) -> None:
+    def __init__(self, reports: Reports, *, host: str = "127.0.0.1", port: int = 8650) -> None:
         self.reports = reports
         reports.check_open()
         _check_rounds(reports)

@@ -78,23 +78,23 @@ def findings(
     [Hoe63, Thm. 1 and 2]; who reports, and who does not, is not in them.
     """
     return tuple(
-        _finding(question, piles[question.name], confidence) for question in survey.questions
+        _estimate(question, piles[question.name], confidence) for question in survey.questions
     )
 
 
-def _finding(question: Question, reports: Any, confidence: Number) -> Finding:
+def _estimate(question: Question, reports: Any, confidence: Number) -> Finding:
     tally = Tally.of(question.randomizer, reports)
     if not tally.reports:
         raise InvalidValue("no report has come in yet; there is nothing to estimate.")
     rows = (
-        (_mean(question, tally, confidence),)
+        (_estimate_mean(question, tally, confidence),)
         if isinstance(question, Scale)
-        else _shares(question, tally, confidence)
+        else _estimate_shares(question, tally, confidence)
     )
     return Finding(question=question, people=tally.reports, confidence=float(confidence), rows=rows)
 
 
-def _shares(question: Choice, tally: Tally, confidence: Number) -> tuple[Estimated, ...]:
+def _estimate_shares(question: Choice, tally: Tally, confidence: Number) -> tuple[Estimated, ...]:
     estimate = frequencies(tally)
     ends, adjusted, people = estimate.intervals(confidence), estimate.projected(), tally.reports
     return tuple(
@@ -110,7 +110,7 @@ def _shares(question: Choice, tally: Tally, confidence: Number) -> tuple[Estimat
     )
 
 
-def _mean(question: Scale, tally: Tally, confidence: Number) -> Estimated:
+def _estimate_mean(question: Scale, tally: Tally, confidence: Number) -> Estimated:
     estimate = mean(tally)
     lattice = question.randomizer.lattice
     lower, upper = float(lattice.lower), float(lattice.upper)
@@ -180,10 +180,5 @@ def pairs(survey: Survey, piles: dict[str, Any], first: str, second: str) -> Pai
         for counts in (table.counts, table.standard_errors, table.projected())
     )
     return Pairs(
-        first=one,
-        second=two,
-        people=tally.reports,
-        shares=shares,
-        errors=errors,
-        adjusted=adjusted,
+        first=one, second=two, people=tally.reports, shares=shares, errors=errors, adjusted=adjusted
     )

@@ -82,7 +82,7 @@ def forecast(survey: Survey, *, people: int, confidence: Number = 0.95) -> tuple
     [0.0096, 0.0166, 0.2486]
     """
     whole(people, "people", most=_MOST_PEOPLE)
-    return tuple(_expected(question, people, confidence) for question in survey.questions)
+    return tuple(_forecast_question(question, people, confidence) for question in survey.questions)
 
 
 def part_of_range(question: Question, error: float) -> float:
@@ -111,7 +111,7 @@ def people_for(survey: Survey, *, error: Number) -> int:
     return max(needed)
 
 
-def _expected(question: Question, people: int, confidence: Number) -> Expected:
+def _forecast_question(question: Question, people: int, confidence: Number) -> Expected:
     return Expected(
         question=question,
         people=people,
@@ -140,10 +140,10 @@ def _half_width(question: Question, people: int, confidence: Number) -> float:
     """Of the interval in a report, for the share that makes it widest."""
     randomizer = question.randomizer
     if isinstance(randomizer, CategoryRandomizer):
-        kept, other = randomizer.chances()
+        keep, other = randomizer.chances()
         widths = []
         for share in range(_SHARES + 1):
-            rate = other + (kept - other) * Fraction(share, _SHARES)
+            rate = other + (keep - other) * Fraction(share, _SHARES)
             supports = math.floor(people * rate)
             low, high = count_interval(randomizer, supports, people, confidence=confidence)
             widths.append(high - low)

@@ -107,8 +107,8 @@ def _what_is_sent(question: Question) -> str:
     cost = f"epsilon = {_decimal(question.loss)}"
     randomizer = question.randomizer
     if isinstance(randomizer, KaryResponse):
-        kept = float(randomizer.chances()[0])
-        return f"Sent as it is with probability {kept:.1%}, else another option at random; {cost}."
+        keep = float(randomizer.chances()[0])
+        return f"Sent as it is with probability {keep:.1%}, else another option at random; {cost}."
     bits = randomizer.report_bits
     size = "one bit" if bits == 1 else f"{bits} bits"
     return f"Sent as {size}, drawn at random with odds that depend on your answer; {cost}."

@@ -10,7 +10,7 @@ from pathlib import Path
 from discreet.errors import InvalidValue
 from discreet.rationals import whole
 
-__all__ = ["invite", "invited", "round_token"]
+__all__ = ["invite", "read_invitations", "round_token"]
 
 _MOST = 10_000_000
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -25,14 +25,14 @@ def invite(people: int) -> tuple[str, ...]:
     return tuple(secrets.token_hex(16) for _ in range(whole(people, "people", most=_MOST)))
 
 
-def invited(path: Path) -> frozenset[str]:
+def read_invitations(path: Path) -> frozenset[str]:
     """The tokens in a file of invitations: the last 32 digits of each line that is not empty.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = Path(folder) / "links.txt"
-    ...     _ = made.write_text("https://example.org/#" + "0a" * 16)
-    ...     sorted(invited(made))
+    ...     links = Path(folder) / "links.txt"
+    ...     _ = links.write_text("https://example.org/#" + "0a" * 16)
+    ...     sorted(read_invitations(links))
     ['0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a']
     """
     try:

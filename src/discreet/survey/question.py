@@ -80,20 +80,20 @@ class Choice:
         epsilon: Number,
         randomizer: str = BEST,
     ) -> None:
-        _words(name, text)
-        given = tuple(options)
-        if not 2 <= len(given) <= MOST_OPTIONS:
-            raise SchemaError(f"{name}: {len(given)} options; there must be 2 to {MOST_OPTIONS}.")
-        for option in given:
-            if not _is_text(option, 200) or given.count(option) > 1:
+        _check_words(name, text)
+        listed = tuple(options)
+        if not 2 <= len(listed) <= MOST_OPTIONS:
+            raise SchemaError(f"{name}: {len(listed)} options; there must be 2 to {MOST_OPTIONS}.")
+        for option in listed:
+            if not _is_text(option, 200) or listed.count(option) > 1:
                 raise SchemaError(
                     f"{name}: the option {option!r} is not text of 1 to 200 characters, or is "
                     "there twice."
                 )
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "text", text)
-        object.__setattr__(self, "options", given)
-        chosen = _category(name, len(given), _epsilon(name, epsilon), randomizer)
+        object.__setattr__(self, "options", listed)
+        chosen = _choose_categories(name, len(listed), _epsilon(name, epsilon), randomizer)
         object.__setattr__(self, "randomizer", chosen)
 
     @property
@@ -126,7 +126,7 @@ class Scale:
         epsilon: Number,
         randomizer: str = BEST,
     ) -> None:
-        _words(name, text)
+        _check_words(name, text)
         value = _epsilon(name, epsilon)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "text", text)
@@ -135,7 +135,7 @@ class Scale:
                 epsilon=value, lower=lower, upper=upper, step=step, coin_bits=COIN_BITS
             )
         else:
-            kind = _NUMBERS[_known(name, randomizer, tuple(_NUMBERS))]
+            kind = _NUMBERS[_check_randomizer(name, randomizer, tuple(_NUMBERS))]
             chosen = kind(epsilon=value, lower=lower, upper=upper, step=step, coin_bits=COIN_BITS)
         object.__setattr__(self, "randomizer", chosen)
 
@@ -153,7 +153,7 @@ def _is_text(value: object, most: int) -> bool:
     return isinstance(value, str) and 1 <= len(value) <= most and value.isprintable()
 
 
-def _words(name: str, text: str) -> None:
+def _check_words(name: str, text: str) -> None:
     identifier(name, "a question's name")
     if not _is_text(text, _MOST_TEXT):
         raise SchemaError(f"{name}: text must have 1 to {_MOST_TEXT} printable characters.")
@@ -169,7 +169,7 @@ def _epsilon(name: str, epsilon: Number) -> Fraction:
     return value
 
 
-def _known(name: str, randomizer: str, known: tuple[str, ...]) -> str:
+def _check_randomizer(name: str, randomizer: str, known: tuple[str, ...]) -> str:
     if randomizer not in known:
         raise SchemaError(
             f"{name}: randomizer is {randomizer!r}. {nearest(str(randomizer), (BEST, *known))}"
@@ -177,10 +177,12 @@ def _known(name: str, randomizer: str, known: tuple[str, ...]) -> str:
     return randomizer
 
 
-def _category(name: str, options: int, epsilon: Fraction, randomizer: str) -> CategoryRandomizer:
+def _choose_categories(
+    name: str, options: int, epsilon: Fraction, randomizer: str
+) -> CategoryRandomizer:
     if randomizer == BEST:
         return choose(
             categories=options, epsilon=epsilon, report_bits=REPORT_BITS, coin_bits=COIN_BITS
         )
-    kind = _CATEGORIES[_known(name, randomizer, tuple(_CATEGORIES))]
+    kind = _CATEGORIES[_check_randomizer(name, randomizer, tuple(_CATEGORIES))]
     return kind(epsilon=epsilon, categories=options, coin_bits=COIN_BITS)

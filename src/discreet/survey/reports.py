@@ -76,14 +76,14 @@ class Reports:
         self.invited = invited
         if invited is not None and survey.rounds > 1:
             self.invited = frozenset(
-                round_token(each, fingerprint=survey.fingerprint, round_number=round_number)
-                for each in invited
+                round_token(invitation, fingerprint=survey.fingerprint, round_number=round_number)
+                for invitation in invited
             )
         self._lock = threading.Lock()
-        with _said(self.path):
+        with _explain_errors(self.path):
             self._connection = _connect(self.path)
         try:
-            with _said(self.path):
+            with _explain_errors(self.path):
                 self.unmarked = self._check_survey()
         except (InvalidValue, Unavailable):
             self._connection.close()
@@ -118,20 +118,20 @@ collect` makes the file.
             return Arrival.UNINVITED
         check(self.survey, body)
         key = bytes.fromhex(token)
-        with self._lock, _said(self.path), self._connection:
+        with self._lock, _explain_errors(self.path), self._connection:
             insert = "INSERT INTO reports VALUES (?, ?) ON CONFLICT DO NOTHING"
             if self._connection.execute(insert, (key, body)).rowcount == 1:
                 return Arrival.FIRST
-            kept = self._connection.execute("SELECT body FROM reports WHERE token = ?", (key,))
-            return Arrival.AGAIN if kept.fetchone()[0] == body else Arrival.OTHER
+            stored = self._connection.execute("SELECT body FROM reports WHERE token = ?", (key,))
+            return Arrival.AGAIN if stored.fetchone()[0] == body else Arrival.OTHER
 
     def __len__(self) -> int:
-        with self._lock, _said(self.path):
+        with self._lock, _explain_errors(self.path):
             return int(self._connection.execute("SELECT count(*) FROM reports").fetchone()[0])
 
     def piles(self) -> dict[str, Any]:
         """All reports as arrays, by question; the n-th of each come from the same respondent."""
-        with self._lock, _said(self.path):
+        with self._lock, _explain_errors(self.path):
             rows = self._connection.execute("SELECT body FROM reports ORDER BY token")
             joined = b"".join(body for (body,) in rows)
         bodies = np.frombuffer(joined, dtype=np.uint8).reshape(-1, length(self.survey))
@@ -183,7 +183,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def _said(path: Path) -> Iterator[None]:
+def _explain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.audit import catalogue
 from discreet.audit import parallel as sharing
-from discreet.audit.report import audit_page, examined_values, summary
+from discreet.audit.report import audit_page, examination_values, summary
 from discreet.audit.services import vault_pair as houses
 from discreet.cli.commands import audit as command
 from discreet.curator.session import Session
@@ -183,7 +183,7 @@ def test_a_page_shows_verdicts_and_names_what_went_wrong():
     assert summary([missed]) == (
         "0 correct mechanisms and services left alone of 0; 0 planted bugs caught of 1."
     )
-    assert examined_values(found[1])["violated"] is True
+    assert examination_values(found[1])["violated"] is True
 
 
 def test_the_command_audits_one_by_name(tmp_path):

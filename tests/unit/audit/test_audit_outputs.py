@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.evidence.events import Direction, choose
-from discreet.audit.evidence.outputs import batched, tabulate
+from discreet.audit.evidence.outputs import tabulate, to_batch
 from discreet.audit.pairs import (
     Pair,
     as_pairs,
@@ -23,12 +23,12 @@ LOW = "the lowest set bit of the output"
 
 
 def test_mechanisms_of_one_and_of_many_outputs():
-    assert batched(lambda exact: (exact, 0))(5, 2) == [(5, 0), (5, 0)]
-    assert batched(lambda exact, count: np.full(count, exact))(5, 2).tolist() == [5, 5]
-    assert len(batched(DiscreteLaplace(scale=1).release)(5, 3)) == 3  # `bits` has a default
-    assert batched(abs)(-1, 2) == [1, 1]
+    assert to_batch(lambda exact: (exact, 0))(5, 2) == [(5, 0), (5, 0)]
+    assert to_batch(lambda exact, count: np.full(count, exact))(5, 2).tolist() == [5, 5]
+    assert len(to_batch(DiscreteLaplace(scale=1).release)(5, 3)) == 3  # `bits` has a default
+    assert to_batch(abs)(-1, 2) == [1, 1]
     with pytest.raises(InvalidValue, match="cannot be called"):
-        batched(3)
+        to_batch(3)
 
 
 def test_numbers_tuples_and_missing_parts():

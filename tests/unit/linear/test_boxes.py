@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.linear.arrays import boxed, fused
+from discreet.linear.arrays import load_kernels, view_box
 from discreet.linear.boxes import box_of
 from discreet.linear.domain import Domain
 from discreet.linear.predicates import Predicate
@@ -32,7 +32,7 @@ def test_a_box_covers_what_its_slices_cover(found):
     for axis, part in zip(axes, parts, strict=True):
         index[axis] = part
     box = box_of(sizes, axes, parts)
-    view = boxed(cells.reshape(-1), box)
+    view = view_box(cells.reshape(-1), box)
     assert sorted(view.reshape(-1)) == sorted(cells[tuple(index)].reshape(-1))
     assert len(box.shape) <= len(axes) + 1
     assert all(length > 1 for length in box.shape) or box.shape == (1,)
@@ -46,11 +46,11 @@ def test_neighbours_in_memory_are_one_dimension():
 
 def test_writing_through_a_box_changes_the_cells():
     cells = np.ones(24)
-    part = boxed(cells, box_of([2, 3, 4], [1], [slice(1, 2)]))
+    part = view_box(cells, box_of([2, 3, 4], [1], [slice(1, 2)]))
     part *= 3
     assert cells.reshape(2, 3, 4)[:, 1].tolist() == [[3.0] * 4] * 2
     assert cells.sum() == pytest.approx(24 + 2 * 8)
-    assert fused(cells) is None
+    assert load_kernels(cells) is None
 
 
 @pytest.mark.parametrize(("axis", "values"), [(0, 5), (0, 1), (3, 2), (-1, 2)])

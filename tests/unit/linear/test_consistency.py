@@ -11,7 +11,7 @@ from discreet.linear.consistency import make_consistent
 from discreet.linear.hierarchy import Hierarchy
 from discreet.loss import ZCDP
 from discreet.release.tables.marginals import Marginals, every
-from discreet.release.tables.measure import tabulated
+from discreet.release.tables.measure import tabulate_cells
 
 SIZES = (4, 3, 5)
 
@@ -24,8 +24,8 @@ def sparse_rows(count=60):
 
 def test_tables_settle_without_negative_cells_and_agree():
     codes, counts = sparse_rows()
-    family = Marginals.planned(SIZES, every(SIZES, [1, 2]), price=ZCDP(rho=0.05))
-    parts = family.release(tabulated(codes, counts, family.hierarchies))
+    family = Marginals.calibrate(SIZES, every(SIZES, [1, 2]), price=ZCDP(rho=0.05))
+    parts = family.release(tabulate_cells(codes, counts, family.hierarchies))
     found = make_consistent(parts, family.wanted, tolerance=0.01)
     assert found.gap <= 0.01
     for cut in family.wanted:
@@ -38,8 +38,8 @@ def test_tables_settle_without_negative_cells_and_agree():
 
 def test_settling_brings_sparse_tables_nearer_within_the_bound():
     codes, counts = sparse_rows()
-    family = Marginals.planned(SIZES, every(SIZES, [2]), price=ZCDP(rho=0.05))
-    exact = tabulated(codes, counts, family.hierarchies)
+    family = Marginals.calibrate(SIZES, every(SIZES, [2]), price=ZCDP(rho=0.05))
+    exact = tabulate_cells(codes, counts, family.hierarchies)
     before, after, bounds = [], [], []
     for _ in range(20):
         parts = family.release(exact)

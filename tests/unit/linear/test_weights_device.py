@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.linear.arrays import full, on_device, to_numpy, total
+from discreet.linear.arrays import make_uniform, put_on_device, to_numpy, total
 from discreet.linear.domain import Domain
 from discreet.linear.predicates import Predicate
 from discreet.linear.weights import Weights
@@ -82,11 +82,11 @@ def test_many_updates_stay_in_the_range_of_floats(device):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_arrays_keep_their_values(device):
-    assert to_numpy(full(4, device)).tolist() == [0.25] * 4
-    made = on_device(np.arange(24.0), device)
+    assert to_numpy(make_uniform(4, device)).tolist() == [0.25] * 4
+    made = put_on_device(np.arange(24.0), device)
     part = made.reshape(2, 3, 4)[:, 1:, 1:3]
     assert float(total(part)) == np.arange(24.0).reshape(2, 3, 4)[:, 1:, 1:3].sum()
-    beside = on_device(np.ones(2), "cpu", like=made)
+    beside = put_on_device(np.ones(2), "cpu", like=made)
     assert type(beside) is type(made)
 
 

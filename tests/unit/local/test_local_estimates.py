@@ -129,7 +129,7 @@ def test_answers_that_cannot_be_read_are_refused_without_showing_them(question, 
 def test_what_lies_outside_counts_as_the_nearest_category(question):
     for exact, held in ((-7, 0), (10**40, 4), (5, 4), (np.int64(2), 2), (True, 1)):
         report = np.array([question.release(exact)])
-        assert question.supported(report)[0][held]
+        assert question.mark_supported(report)[0][held]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_joint_tallies_add_and_keep_the_pairs():
         one, first[2:], two, second[2:]
     )
     assert whole == parts
-    direct = one.supported(first).astype(int).T @ two.supported(second).astype(int)
+    direct = one.mark_supported(first).astype(int).T @ two.mark_supported(second).astype(int)
     assert whole.both == tuple(map(tuple, direct.tolist()))
     with pytest.raises(InvalidValue, match="pair them"):
         JointTally.of(one, first, two, second[:2])

@@ -121,7 +121,7 @@ def test_support_has_the_stated_chances_whatever_the_answer(question, monkeypatc
     for answer, found in enumerate(laws(question, range(question.categories), monkeypatch)):
         chances = [Fraction(0)] * question.categories
         for report, chance in found.items():
-            supported = question.supported(np.array([report]))[0]
+            supported = question.mark_supported(np.array([report]))[0]
             assert question.count(np.array([report])).tolist() == supported.tolist()
             chances = [c + chance * bool(s) for c, s in zip(chances, supported, strict=True)]
         for category, chance in enumerate(chances):
@@ -137,7 +137,8 @@ def test_the_variance_of_an_estimated_count(question, monkeypatch):
     variances = []
     for one in found:
         indicator = {
-            report: (int(question.supported(np.array([report]))[0][0]) - other) / (kept - other)
+            report: (int(question.mark_supported(np.array([report]))[0][0]) - other)
+            / (kept - other)
             for report in one
         }
         mean = sum(one[r] * indicator[r] for r in one)
@@ -158,7 +159,7 @@ def test_numbers_cost_epsilon_and_are_unbiased(question, monkeypatch):
     answers = places(question)
     found = laws(question, answers, monkeypatch)
     check_tight(found, question.loss().epsilon)
-    decoded = question.decoded()
+    decoded = question.decode_cells()
     for answer, one in zip(answers, found, strict=True):
         assert set(one) <= set(range(question.cells))
         mean = sum(float(chance) * decoded[code] for code, chance in one.items())
@@ -184,7 +185,7 @@ def test_two_limbs_hash_like_one(monkeypatch):
     for answer, one in enumerate(found):
         for category in range(4):
             chance = sum(
-                p for r, p in one.items() if question.supported(np.array([r]))[0][category]
+                p for r, p in one.items() if question.mark_supported(np.array([r]))[0][category]
             )
             assert abs(chance - (kept if category == answer else other)) < Fraction(1, 10**25)
 
@@ -244,14 +245,14 @@ def test_a_claim_that_is_off_by_a_thousandth_is_caught(kind, wrong, monkeypatch)
 
 def test_a_subset_that_always_keeps_its_size_by_dropping_the_last_is_caught(monkeypatch):
     question = SubsetSelection(epsilon=1, categories=5, size=2)
-    honest = SubsetSelection._set
+    honest = SubsetSelection._draw_set
 
     def biased(self, held, bits):
         noisy = honest(self, held, bits)
         noisy.sort(axis=1)  # the planted bug: always the last categories
         return noisy
 
-    monkeypatch.setattr(SubsetSelection, "_set", biased)
+    monkeypatch.setattr(SubsetSelection, "_draw_set", biased)
     found = laws(question, range(5), monkeypatch)
     with pytest.raises(AssertionError):
         check_tight(found, question.loss().epsilon)

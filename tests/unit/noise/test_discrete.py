@@ -65,8 +65,8 @@ def test_acceptance_decided_fast_is_that_decided_exactly(law, size, cells):
     coin = generator.integers(0, 1 << 16, count).astype(np.uint16)
     arguments = (law, start, reach, coin, law.slope(stride))
     seed = fresh_seed()
-    fast = discrete._accepts(*arguments, SeededBits(seed), PROVED)
-    slow = discrete._accepts(*arguments, SeededBits(seed), EVERYTHING)
+    fast = discrete._decide(*arguments, SeededBits(seed), PROVED)
+    slow = discrete._decide(*arguments, SeededBits(seed), EVERYTHING)
     assert (fast == slow).all()
     assert 0 < fast.sum() < count
 
@@ -112,8 +112,8 @@ def test_a_wrong_slope_would_be_seen():
     coin = generator.integers(60_000, 1 << 16, count).astype(np.uint16)
     linear, square = law.slope(stride)
     wrong = (linear, square * 2)  # seen at 100 places or so
-    fast = discrete._accepts(law, start, reach, coin, wrong, SeededBits(seed), PROVED)
-    slow = discrete._accepts(law, start, reach, coin, wrong, SeededBits(seed), EVERYTHING)
+    fast = discrete._decide(law, start, reach, coin, wrong, SeededBits(seed), PROVED)
+    slow = discrete._decide(law, start, reach, coin, wrong, SeededBits(seed), EVERYTHING)
     assert (fast != slow).any()
 
 

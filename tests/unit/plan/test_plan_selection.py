@@ -73,10 +73,12 @@ class House:
 
     def load(self, units):
         run = self._connection.execute
-        run("CREATE OR REPLACE TABLE source(who BIGINT, city VARCHAR, region VARCHAR, x BIGINT)")
         rows = [(unit, *row) for unit, listed in units.items() for row in listed]
-        if rows:
-            self._connection.executemany("INSERT INTO source VALUES (?, ?, ?, ?)", rows)
+        values = ", ".join(["(?::BIGINT, ?::VARCHAR, ?::VARCHAR, ?::BIGINT)"] * len(rows))
+        empty = "(SELECT 0::BIGINT, '', '', 0::BIGINT WHERE FALSE)"
+        listed = f"(VALUES {values})" if rows else empty
+        flat = [value for row in rows for value in row]
+        run(f"CREATE OR REPLACE TABLE source AS FROM {listed} AS s(who, city, region, x)", flat)
         types = {"who": "BIGINT", "city": "VARCHAR", "region": "VARCHAR", "x": "BIGINT"}
         run(f"CREATE OR REPLACE TABLE prepared AS {lattice_rows(self._table, 'source', types)}")
 

@@ -11,15 +11,15 @@ import pytest
 from discreet.errors import InvalidValue
 from discreet.linear.allocation import least_shares, needs_of
 from discreet.linear.components import Components, contrast, scale_of
-from discreet.linear.hierarchy import Hierarchy, below, cells_of, checked, shape_of
+from discreet.linear.hierarchy import Hierarchy, cells_of, coarsen, shape_of
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.release.tables.allocation import Unit, contrasts_for, counts_for
 from discreet.release.tables.marginals import Marginals, every, marginal_cut
-from discreet.release.tables.measure import measured, paid, tabulated
+from discreet.release.tables.measure import measure_tables, sum_losses, tabulate_cells
 
 HIERARCHIES = (Hierarchy(cells=4, branches=(2, 2)), Hierarchy.flat(3))
 FINEST = ((0, 2), (1, 1))
-CUTS = below(FINEST)
+CUTS = coarsen(FINEST)
 
 
 def sums(cut, hierarchies=HIERARCHIES):
@@ -116,7 +116,7 @@ def test_no_other_allocation_of_rho_is_better():
     sizes = (2, 3, 5)
     hierarchies = tuple(Hierarchy.flat(size) for size in sizes)
     needs = needs_of(every(sizes, [1, 2]), hierarchies)
-    family = Marginals.planned(sizes, every(sizes, [1, 2]), price=ZCDP(rho=0.5))
+    family = Marginals.calibrate(sizes, every(sizes, [1, 2]), price=ZCDP(rho=0.5))
     generator = np.random.default_rng(7)
 
     def total(shares):
@@ -149,7 +149,7 @@ def test_shares_of_a_pure_price_are_a_local_minimum():
 def test_the_price_is_used_up_exactly(price, relation):
     sizes = (2, 3, 5, 4)
     unit = Unit(rows=3, relation=relation)
-    family = Marginals.planned(sizes, every(sizes, [1, 2, 3]), price=price, unit=unit)
+    family = Marginals.calibrate(sizes, every(sizes, [1, 2, 3]), price=price, unit=unit)
     assert family.loss == price
     for each in family.measurements:
         if isinstance(price, Pure):
@@ -166,8 +166,8 @@ def test_tables_agree_with_each_other_and_with_rows():
     sizes = (3, 2, 4)
     codes = [generator.integers(0, size, 50) for size in sizes]
     counts = generator.integers(1, 5, 50)
-    family = Marginals.planned(sizes, every(sizes, [1, 2, 3]), price=ZCDP(rho=10**6))
-    exact = tabulated(codes, counts, family.hierarchies)
+    family = Marginals.calibrate(sizes, every(sizes, [1, 2, 3]), price=ZCDP(rho=10**6))
+    exact = tabulate_cells(codes, counts, family.hierarchies)
     dense = np.zeros(sizes, dtype=np.int64)
     np.add.at(dense, tuple(codes), counts)
     assert (exact(((0, 1), (1, 1), (2, 1))) == dense).all()
@@ -178,7 +178,7 @@ def test_tables_agree_with_each_other_and_with_rows():
 
 
 def test_a_column_of_one_value_adds_nothing():
-    family = Marginals.planned((1, 3), every((1, 3), [1, 2]), price=Pure(epsilon=1))
+    family = Marginals.calibrate((1, 3), every((1, 3), [1, 2]), price=Pure(epsilon=1))
     assert family.wanted == ((), ((1, 1),))
     assert marginal_cut([0, 1], (1, 3)) == ((1, 1),)
 
@@ -186,14 +186,15 @@ def test_a_column_of_one_value_adds_nothing():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Marginals.planned((2,), {}, price=Pure(epsilon=1)), "no marginal"),
-        (lambda: Marginals.planned((2,), {((0, 1),): -1.0}, price=Pure(epsilon=1)), "weight"),
+        (lambda: Marginals.calibrate((2,), {}, price=Pure(epsilon=1)), "no marginal"),
+        (lambda: Marginals.calibrate((2,), {((0, 1),): -1.0}, price=Pure(epsilon=1)), "weight"),
         (
-            lambda: Marginals.planned((20_000,) * 2, every((20_000,) * 2, [2]), price=ZCDP(rho=1)),
+            lambda: Marginals.calibrate(
+                (20_000,) * 2, every((20_000,) * 2, [2]), price=ZCDP(rho=1)
+            ),
             "400,000,000 cells",
         ),
         (lambda: marginal_cut([3], (2, 2)), "there are 2"),
-        (lambda: checked(((0, 2),), (Hierarchy.flat(3),)), "does not fit"),
         (lambda: Hierarchy(cells=5, branches=(2, 2)), "must cover it"),
         (lambda: Hierarchy(cells=True, branches=()), "at least 1"),
     ],
@@ -206,13 +207,13 @@ def test_refusals_say_what_and_why(make, message):
 def test_measurements_of_one_kind_add_up():
     hierarchies = (Hierarchy.flat(4),)
     counts = counts_for({((0, 1),): 1.0, (): 3.0}, hierarchies, epsilon=Fraction(1), unit=Unit())
-    assert paid(counts) == Pure(epsilon=1)
+    assert sum_losses(counts) == Pure(epsilon=1)
     made = contrasts_for({((0, 1),): 1.0, (): 3.0}, hierarchies, rho=Fraction(1, 3), unit=Unit())
-    assert paid(made) == ZCDP(rho=Fraction(1, 3))
+    assert sum_losses(made) == ZCDP(rho=Fraction(1, 3))
 
 
 def test_a_contrast_too_wide_for_integers_is_refused():
     hierarchies = (Hierarchy.flat(1 << 16), Hierarchy.flat(1 << 15))
     wide = contrasts_for({((0, 1), (1, 1)): 1.0}, hierarchies, rho=Fraction(1), unit=Unit())
     with pytest.raises(InvalidValue, match=r"2\*\*31"):
-        measured(wide, hierarchies, lambda _: np.zeros(1, dtype=np.int64))
+        measure_tables(wide, hierarchies, lambda _: np.zeros(1, dtype=np.int64))

@@ -39,8 +39,10 @@ def test_the_promised_errors_on_4096_bins():
 
 
 def test_errors_scale_with_epsilon():
-    small = Trees.planned((512,), price=Pure(epsilon=0.01)).rmse()
-    assert small == pytest.approx(10 * Trees.planned((512,), price=Pure(epsilon=0.1)).rmse(), 0.01)
+    small = Trees.calibrate((512,), price=Pure(epsilon=0.01)).rmse()
+    assert small == pytest.approx(
+        10 * Trees.calibrate((512,), price=Pure(epsilon=0.1)).rmse(), 0.01
+    )
 
 
 def dense_variances(plan, boxes):
@@ -75,7 +77,7 @@ def dense_variances(plan, boxes):
 @pytest.mark.parametrize("price", [LAPLACE, GAUSSIAN])
 @pytest.mark.parametrize("workload", list(Workload))
 def test_the_error_of_trees_is_that_of_dense_algebra(price, workload):
-    plan = Trees.planned((13,), price=price, workload=workload)
+    plan = Trees.calibrate((13,), price=price, workload=workload)
     found = [plan.box_variance([each]) for each in queries(workload, 13)]
     dense = dense_variances(plan, [[each] for each in queries(workload, 13)])
     assert np.allclose(found, dense)
@@ -86,7 +88,7 @@ def test_the_error_of_trees_is_that_of_dense_algebra(price, workload):
 
 @pytest.mark.parametrize("price", [LAPLACE, GAUSSIAN])
 def test_two_dimensions_too(price):
-    plan = Trees.planned((5, 3), price=price)
+    plan = Trees.calibrate((5, 3), price=price)
     boxes = [(a, b) for a in queries(Workload.RANGES, 5) for b in queries(Workload.RANGES, 3)]
     dense = dense_variances(plan, boxes)
     assert np.allclose([plan.box_variance(box) for box in boxes], dense)
@@ -107,7 +109,7 @@ def test_parts_of_levels_are_the_means_over_queries(workload):
 
 def test_the_factorisation_is_the_one_of_dense_algebra():
     cells = 12
-    plan = Running.planned(cells, rho=Fraction(1, 2), unit=Unit())
+    plan = Running.calibrate(cells, rho=Fraction(1, 2), unit=Unit())
     column = np.array(square_root(cells)) / square_root(1)[0]
     matrix = np.array(
         [[column[i - j] if i >= j else 0.0 for j in range(cells)] for i in range(cells)]
@@ -128,7 +130,7 @@ def test_the_factorisation_is_the_one_of_dense_algebra():
 @pytest.mark.parametrize("relation", list(Relation))
 def test_the_sensitivity_of_the_factorisation_covers_all_neighbours(relation):
     cells, rows = 6, 2
-    plan = Running.planned(cells, rho=Fraction(1, 2), unit=Unit(rows=rows, relation=relation))
+    plan = Running.calibrate(cells, rho=Fraction(1, 2), unit=Unit(rows=rows, relation=relation))
     columns = [np.zeros(cells, dtype=object)]
     for place in range(cells):
         columns.append(np.array([0] * place + list(square_root(cells))[: cells - place]))
@@ -198,13 +200,13 @@ def test_choosing_and_measuring_add_up_to_the_price(price):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Trees.planned((), price=LAPLACE), "at least one axis"),
-        (lambda: Trees.planned((10**5, 10**5), price=LAPLACE), "coarser"),
-        (lambda: Trees.planned((4,), price=LAPLACE).release(np.zeros(5, dtype=int)), "shape"),
-        (lambda: Trees.planned((4,), price=LAPLACE).parts([(0, 1), (0, 1)]), "2 ranges for 1"),
+        (lambda: Trees.calibrate((), price=LAPLACE), "at least one axis"),
+        (lambda: Trees.calibrate((10**5, 10**5), price=LAPLACE), "coarser"),
+        (lambda: Trees.calibrate((4,), price=LAPLACE).release(np.zeros(5, dtype=int)), "shape"),
+        (lambda: Trees.calibrate((4,), price=LAPLACE).parts([(0, 1), (0, 1)]), "2 ranges for 1"),
         (lambda: query_parts(Hierarchy.flat(4), 2, 5), "not within"),
-        (lambda: Running.planned(10**6, rho=Fraction(1), unit=Unit()), "Use hierarchies"),
-        (lambda: Running.planned(4, rho=Fraction(1), unit=Unit()).variance(3, 2), "not within"),
+        (lambda: Running.calibrate(10**6, rho=Fraction(1), unit=Unit()), "Use hierarchies"),
+        (lambda: Running.calibrate(4, rho=Fraction(1), unit=Unit()).variance(3, 2), "not within"),
         (lambda: Blocks(cells=0, epsilon=1), "0 cells"),
         (lambda: Blocks(cells=4, epsilon=10**7), "idle"),
         (lambda: Blocks(cells=4, epsilon=1).release(np.zeros(3, dtype=int)), "shape"),

@@ -22,7 +22,7 @@ from discreet.release.declared import Release, digest_of
 from discreet.release.kinds import KINDS, Declared
 from discreet.release.page import page_of
 from discreet.release.parts.counting import crossover, direct_error, histogram_error
-from discreet.release.parts.regression import aggregates_for, nearest_covariance, solved
+from discreet.release.parts.regression import aggregates_for, fit_line, nearest_covariance
 from discreet.release.published import Published, empty_folder
 from discreet.release.sheets import Sheet
 from discreet.release.specification import read_release
@@ -348,7 +348,7 @@ def test_the_line_of_exact_moments_is_the_line():
     x = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 3.0]])
     y = 2 + 3 * x[:, 0] - x[:, 1]
     rows = np.column_stack([x, y])
-    found = solved(rows.mean(axis=0), np.cov(rows.T, bias=True))
+    found = fit_line(rows.mean(axis=0), np.cov(rows.T, bias=True))
     assert np.allclose(found, [2, 3, -1])
     assert (np.linalg.eigvalsh(nearest_covariance(np.array([[1.0, 5], [5, 1]]))) > -1e-9).all()
     assert len(aggregates_for(["a", "b", "c"])) == 9

@@ -16,9 +16,9 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import system
 from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
-from discreet.release.synth.grade import grading
+from discreet.release.synth.grade import plan_grade
 from discreet.release.synth.mwem import reweigh
-from discreet.release.synth.rounds import Candidate, Cells, Round, in_steps
+from discreet.release.synth.rounds import Candidate, Cells, Round, to_steps
 from discreet.release.synth.stages import Stages, gaussian, worst_missed
 
 ONE = Sensitivity.single(1)
@@ -59,7 +59,7 @@ def test_expected_counts_cannot_wrap_around():
 @pytest.mark.parametrize("total", [0.5, 50.0, 1e12, 1e17, 1e18, 1e300, np.inf, np.nan])
 def test_one_row_moves_a_distance_by_one_row_whatever_the_model_expects(total):
     for width in (1, 2, 3):
-        expected = in_steps(np.full(width, total))
+        expected = to_steps(np.full(width, total))
         Candidate((0,), expected, 1, 0)
         for count in (0, 1, 2**50):
             near, far = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
@@ -70,7 +70,7 @@ def test_one_row_moves_a_distance_by_one_row_whatever_the_model_expects(total):
 
 def test_a_grade_of_a_huge_total_moves_by_one_row():
     """A price of 1e-34 gives such totals. The noise is 0 here but for probability e^-500000."""
-    step = grading((3,), np.array([[0]]), total=1e18, rho=Fraction(1), sensitivity=ONE)
+    step = plan_grade((3,), np.array([[0]]), total=1e18, rho=Fraction(1), sensitivity=ONE)
     step = dataclasses.replace(step, variances=(Fraction(1, 10**6),))
     sums = [
         int(step.release(Cells(np.array([[0]]), np.array([count])), system)[0].counts[0])

@@ -12,12 +12,12 @@ import pytest
 from discreet.errors import InvalidValue
 from discreet.linear.simplex import project_to_simplex
 from discreet.noise import SeededBits
-from discreet.release.synth.domain import Attribute, Binning, binned
+from discreet.release.synth.domain import Attribute, Binning, bin_values
 from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.model.fit import Fitted, Measured, combine, fit
 from discreet.release.synth.model.folds import fold
 from discreet.release.synth.model.graphical import network
-from discreet.release.synth.model.rows import draw_rows, spread
+from discreet.release.synth.model.rows import draw_rows, take_evenly
 from discreet.release.synth.one_way import estimate_counts
 from discreet.release.synth.spread import replicas
 
@@ -167,7 +167,7 @@ def test_columns_that_have_nothing_to_do_with_each_other_stay_so():
     found = net.propagate({})
 
     def tied(shares, given, order, bits, *, turn):
-        return spread(shares, given, order, bits, turn=0 * turn)
+        return take_evenly(shares, given, order, bits, turn=0 * turn)
 
     def farthest(take):
         rows = draw_rows(net, found, 30_000, None, take)
@@ -189,7 +189,7 @@ def test_rows_without_bits_are_the_same_and_with_bits_are_not():
 
 
 def model(strength=10.0):
-    """Three attributes, the second one binned, with a known joint distribution of groups."""
+    """Three attributes, the second one bin_values, with a known joint distribution of groups."""
     attributes = (Attribute("a", 2), Attribute("b", 4, ordered=True), Attribute("c", 3))
     binnings = (
         Binning(np.array([0, 1]), np.ones(2)),
@@ -262,8 +262,8 @@ def test_smooth_counts_are_smoothed_and_rough_ones_kept():
 
 def test_binning_keeps_peaks_and_pools_what_is_rare():
     counts = np.array([5, 5, 5, 400, 5, 5, 5, 5])
-    peaked = binned(Attribute("x", 8, ordered=True), counts, most=4, least=10)
+    peaked = bin_values(Attribute("x", 8, ordered=True), counts, most=4, least=10)
     assert peaked.groups.tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
     assert np.allclose(np.bincount(peaked.groups, weights=peaked.shares), 1)
-    pooled = binned(Attribute("x", 4), [100, 1, 100, 2], most=2, least=10)
+    pooled = bin_values(Attribute("x", 4), [100, 1, 100, 2], most=2, least=10)
     assert pooled.groups.tolist() == [0, 2, 1, 2]

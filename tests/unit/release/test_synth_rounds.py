@@ -18,7 +18,7 @@ from discreet.noise import SeededBits, system
 from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.fitted import Synthetic
-from discreet.release.synth.grade import grading
+from discreet.release.synth.grade import plan_grade
 from discreet.release.synth.mwem import Worst, reweigh
 from discreet.release.synth.rounds import (
     SCORE_STEPS,
@@ -27,7 +27,7 @@ from discreet.release.synth.rounds import (
     Noisy,
     OneWayCounts,
     Round,
-    coded,
+    code_rows,
 )
 from discreet.release.synth.schedule import Schedule, schedule
 
@@ -84,7 +84,7 @@ def scores(exact, made):
     """As a round computes them."""
     found = []
     for each in made:
-        codes, size = coded(exact.places, each.clique, SIZES)
+        codes, size = code_rows(exact.places, each.clique, SIZES)
         distance = np.abs(SCORE_STEPS * exact.marginal(codes, size) - each.expected).sum()
         found.append(each.weight * (int(distance) - each.handicap))
     return np.array(found)
@@ -120,7 +120,7 @@ def test_expected_counts_and_weights_stay_integers():
 
 def test_marginals_are_exact():
     exact = table()
-    codes, size = coded(exact.places, (0, 2), SIZES)
+    codes, size = code_rows(exact.places, (0, 2), SIZES)
     counts = exact.marginal(codes, size).reshape(2, 4)
     for a, c in itertools.product(range(2), range(4)):
         assert counts[a, c] == ((exact.places[:, 0] == a) & (exact.places[:, 2] == c)).sum()
@@ -129,8 +129,8 @@ def test_marginals_are_exact():
 def test_cells_with_counts_are_rows_repeated():
     rows = table(50)
     kept, counts = np.unique(rows.places, axis=0, return_counts=True)
-    codes, size = coded(kept, (1, 2), SIZES)
-    whole, _ = coded(rows.places, (1, 2), SIZES)
+    codes, size = code_rows(kept, (1, 2), SIZES)
+    whole, _ = code_rows(rows.places, (1, 2), SIZES)
     assert (Cells(kept, counts).marginal(codes, size) == rows.marginal(whole, size)).all()
 
 
@@ -152,7 +152,7 @@ def test_a_round_measures_what_it_chose_and_nothing_near_it():
     found = step.release(exact, system)
     assert len({each.clique for each in found}) == 3  # pairs of three share one attribute at most
     for each in found:
-        codes, size = coded(exact.places, each.clique, SIZES)
+        codes, size = code_rows(exact.places, each.clique, SIZES)
         assert (each.counts == exact.marginal(codes, size)).all()
     triples = Round(
         SIZES,
@@ -188,7 +188,7 @@ def test_a_synthesis_learns_what_depends_on_what():
     source = Memory(table())
     # At a rho of 1 the model is off by more than 60 rows in two of a hundred runs, at 10 by 5.
     made = run_aim(ATTRIBUTES, source, rho=10, sensitivity=Sensitivity.single(1))
-    codes, size = coded(source.exact.places, (0, 1), SIZES)
+    codes, size = code_rows(source.exact.places, (0, 1), SIZES)
     exact = source.exact.marginal(codes, size).reshape(2, 3)
     assert np.abs(made.marginal((0, 1)) - exact).sum() / 2 < 60  # of 2,000; independent: 600
     one, two, three = made.marks
@@ -201,7 +201,7 @@ def test_a_price_without_noise_gives_the_counts():
     """A variance of zero was divided by, after the charge."""
     source = Memory(table())
     made = run_aim(ATTRIBUTES, source, rho=10_000, sensitivity=Sensitivity.single(1))
-    codes, size = coded(source.exact.places, (0, 1), SIZES)
+    codes, size = code_rows(source.exact.places, (0, 1), SIZES)
     exact = source.exact.marginal(codes, size).reshape(2, 3)
     assert np.abs(made.marginal((0, 1)) - exact).sum() / 2 < 60
 
@@ -255,7 +255,9 @@ def test_progress_ends_with_the_budget():
 def test_a_grade_is_the_distance():
     exact = table(400)
     rows = np.zeros((10, 3), dtype=np.int64)
-    step = grading(SIZES, rows, total=400.0, rho=Fraction(10**9), sensitivity=Sensitivity.single(1))
+    step = plan_grade(
+        SIZES, rows, total=400.0, rho=Fraction(10**9), sensitivity=Sensitivity.single(1)
+    )
     marks = step.marks(step.release(exact, system))
     alone = [1 - (exact.places[:, at] == 0).mean() for at in range(3)]
     assert math.isclose(marks[0].distance, np.mean(alone), abs_tol=1e-3)
@@ -265,7 +267,7 @@ def test_a_grade_is_the_distance():
 def test_a_grade_s_price_covers_every_table():
     """One row moves each table's distance by a row, so their sum by as many as there are."""
     rows = np.zeros((10, 3), dtype=np.int64)
-    step = grading(SIZES, rows, total=1e-9, rho=Fraction(1), sensitivity=Sensitivity.single(1))
+    step = plan_grade(SIZES, rows, total=1e-9, rho=Fraction(1), sensitivity=Sensitivity.single(1))
     for cliques, variance in zip(step.orders, step.variances, strict=True):
         moved = SCORE_STEPS * len(cliques)
         assert Fraction(moved**2) / (2 * variance) <= Fraction(1, 3)
@@ -277,7 +279,7 @@ def test_mwem_spends_its_budget_and_learns():
     made = reweigh(ATTRIBUTES, source, epsilon=4, sensitivity=Sensitivity.single(1))
     spent = sum((s.loss(Sensitivity.single(1)).epsilon for s in source.steps), Fraction(0))
     assert spent == 4
-    codes, size = coded(exact.places, (0, 1), SIZES)
+    codes, size = code_rows(exact.places, (0, 1), SIZES)
     truth = exact.marginal(codes, size).reshape(2, 3)
     assert np.abs(made.marginal((0, 1)) - truth).sum() / 2 < 200
     assert made.codes(50).shape == (50, 3)
@@ -320,8 +322,8 @@ def test_every_marginal_moves_by_at_most_the_joint_table_s_sensitivity(removed, 
     before, after = cells([(0, 0, 0), *removed]), cells([(0, 0, 0), *added])
     squared = 9 if not removed or not added else 18  # three rows in one cell, or from one to one
     for clique in [c for k in range(4) for c in itertools.combinations(range(3), k)]:
-        codes, size = coded(before.places, clique, SIZES)
-        others, _ = coded(after.places, clique, SIZES)
+        codes, size = code_rows(before.places, clique, SIZES)
+        others, _ = code_rows(after.places, clique, SIZES)
         change = after.marginal(others, size) - before.marginal(codes, size)
         assert (change**2).sum() <= squared
         assert np.abs(change).sum() <= 3 * (2 if squared == 18 else 1)

@@ -19,7 +19,7 @@ from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.fitted import draw_evenly, draw_independently
 from discreet.release.synth.model.fit import Fitted, combine, fit
-from discreet.release.synth.model.rows import thrown
+from discreet.release.synth.model.rows import take_independently
 from discreet.release.synth.rounds import Cells, Round
 from discreet.release.synth.service import synthesize
 from discreet.release.synth.spread import replicas
@@ -375,7 +375,7 @@ def test_independent_rows_are_as_far_off_as_chance_makes_them():
     """
     shares = np.array([[0.3, 0.7]])
     given = np.zeros(10_000, dtype=np.int64)
-    misses = [7000 - int(thrown(shares, given, given, system).sum()) for _ in range(40)]
+    misses = [7000 - int(take_independently(shares, given, given, system).sum()) for _ in range(40)]
     mean = np.mean(np.square(misses))
     assert 2100 / 12 < mean < 2100 * 6
     found = made(Memory())

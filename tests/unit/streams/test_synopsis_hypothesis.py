@@ -19,7 +19,7 @@ from discreet.linear.domain import Domain
 from discreet.linear.predicates import Predicate
 from discreet.linear.weights import Weights
 from discreet.loss import Sensitivity
-from discreet.streams.hypothesis.fitting import fitted
+from discreet.streams.hypothesis.fitting import fit_counts
 from discreet.streams.hypothesis.parities import Parities
 from discreet.streams.hypothesis.shrinkage import posterior
 from discreet.streams.hypothesis.textbook import TextbookWeights
@@ -63,7 +63,7 @@ def squared(answers, places, counts):
 
 def test_without_noise_the_fit_has_the_tables_that_were_measured(rows):
     measured = Parities.of(BITS, order=3, rho=EXACT).release(*rows)
-    counts = fitted(measured)
+    counts = fit_counts(measured)
     assert (counts >= 0).all()
     assert counts.sum() == pytest.approx(1000)
     weights = Weights.of(BITS, counts)
@@ -77,7 +77,7 @@ def test_counts_that_are_not_negative_are_nearer_than_the_unbiased_ones(rows):
     parities = Parities.of(BITS, order=3, rho=Fraction(1, 20))
     for _ in range(5):
         measured = parities.release(*rows)
-        weights = Weights.of(BITS, fitted(measured))
+        weights = Weights.of(BITS, fit_counts(measured))
         plain += squared([measured.answer(each) for each in triples()], *rows)
         held += squared([measured.total * weights.share(each) for each in triples()], *rows)
     assert held < plain * 0.85
@@ -90,7 +90,7 @@ def test_mixed_attributes_are_fitted_too():
         draw.integers(0, domain.sizes, size=(300, 4)), axis=0, return_counts=True
     )
     measured = Parities.of(domain, order=2, rho=EXACT).release(places, counts)
-    weights = Weights.of(domain, fitted(measured))
+    weights = Weights.of(domain, fit_counts(measured))
     for axes in itertools.combinations((0, 1, 3), 2):
         shape = tuple(domain.sizes[axis] for axis in axes)
         table = np.zeros(shape)
@@ -104,7 +104,7 @@ def test_a_universe_that_is_too_large_is_refused():
         np.zeros((1, 23), dtype=np.int64), np.ones(1, dtype=np.int64)
     )
     with pytest.raises(InvalidValue, match="at most 4,194,304"):
-        fitted(measured)
+        fit_counts(measured)
 
 
 @pytest.mark.parametrize("moved", [1, 3])
@@ -288,7 +288,7 @@ def test_deviations_are_judged_by_all_of_them_together():
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_what_is_measured_without_noise_is_not_drawn_anywhere(rows, order):
     measured = Parities.of(BITS, order=order, rho=EXACT).release(*rows)
-    weights = Weights.of(BITS, fitted(measured))
+    weights = Weights.of(BITS, fit_counts(measured))
     for axes in itertools.combinations(range(8), order):
         part = Predicate.where(dict.fromkeys(axes, 1), BITS)
         exact = rows[1][part.counts(rows[0])].sum()

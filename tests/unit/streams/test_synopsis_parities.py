@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.linear.contrasts import contrasted, norms, restored, transform
+from discreet.linear.contrasts import contrast_rows, from_contrasts, norms, to_contrasts
 from discreet.linear.domain import Domain
 from discreet.linear.predicates import Predicate
 from discreet.loss import Relation
@@ -35,7 +35,7 @@ def contrasts_of(domain, parities, row):
         for places in itertools.product(*(range(1, domain.sizes[axis]) for axis in axes)):
             value, square = 1, 1
             for axis, place in zip(axes, places, strict=True):
-                value *= int(transform(domain.sizes[axis])[place, row[axis]])
+                value *= int(contrast_rows(domain.sizes[axis])[place, row[axis]])
                 square *= int(norms(domain.sizes[axis])[place])
             found.append((value, variance * square))
     return found
@@ -43,15 +43,15 @@ def contrasts_of(domain, parities, row):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_contrasts_are_orthogonal_integers(size):
-    rows = transform(size)
+    rows = contrast_rows(size)
     assert rows.dtype == np.int64
     assert (rows @ rows.T == np.diag(norms(size))).all()
 
 
 def test_a_table_is_restored_from_its_contrasts():
     table = np.random.default_rng(2).integers(0, 100, size=MIXED.sizes)
-    assert contrasted(table).dtype == np.int64
-    assert np.allclose(restored(contrasted(table)), table)
+    assert to_contrasts(table).dtype == np.int64
+    assert np.allclose(from_contrasts(to_contrasts(table)), table)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -167,7 +167,7 @@ def test_the_variance_is_that_of_the_linear_answer():
 
 def test_two_measurements_count_as_one_at_the_sum_of_their_prices(rows):
     one, two = (Parities.of(MIXED, order=2, rho=each) for each in (1, 3))
-    both = Measured.combined([each.release(*rows) for each in (one, two)])
+    both = Measured.combine([each.release(*rows) for each in (one, two)])
     whole = Parities.of(MIXED, order=2, rho=4)
     for axes, variance in whole.variances.items():
         assert both.parities.variances[axes] / variance == pytest.approx(1, abs=1e-9)
@@ -177,10 +177,10 @@ def test_written_down_and_read_again(rows):
     parities = Parities.of(MIXED, order=3, rho=1)
     measured = parities.release(*rows)
     flat = np.concatenate([np.ravel(each) for each in measured.noisy.values()])
-    again = parities.shaped(flat)
+    again = parities.reshape(flat)
     assert all((again.noisy[axes] == each).all() for axes, each in measured.noisy.items())
     with pytest.raises(InvalidValue, match="contrasts are given"):
-        parities.shaped(flat[:-1])
+        parities.reshape(flat[:-1])
 
 
 @pytest.mark.parametrize("order", [0, 5, True])

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest, UnsafeQuery
-from discreet.streams.hypothesis.fitting import fitted
+from discreet.streams.hypothesis.fitting import fit_counts
 from discreet.streams.synopsis.state import SYNOPSES
 from discreet.streams.synopsis.synopsis import Snapshot, Synopsis
 from support.synopsis_houses import COLUMNS, complete, house, rows_of
@@ -75,7 +75,7 @@ def test_a_round_is_paid_before_it_begins_and_learns_the_answer(kept):
     assert rounds >= 2
     found = synopsis.query(BOTH)  # the truth is a half
     cost = synopsis._round_cost().rho
-    assert cost >= synopsis._epoch().loss(synopsis._moved()).rho
+    assert cost >= synopsis._epoch().loss(synopsis._sensitivity).rho
     assert before - kept.remaining.rho == synopsis.spent == ahead + cost
     assert found.source == "round"
     assert found.share == pytest.approx(0.5, abs=0.15)
@@ -291,7 +291,7 @@ def test_two_rows_a_person_cost_four_times_as_much_noise(tmp_path):
         )
         parities = synopsis.snapshot.measured.parities
         assert 0 <= synopsis.spent - parities.loss(rows_per_unit=2).rho < 1e-15
-        assert synopsis._moved().linf == 2
+        assert synopsis._sensitivity.linf == 2
 
 
 def test_the_table_is_found_by_its_columns(kept):
@@ -332,12 +332,12 @@ def test_a_hypothesis_is_fitted_once_in_a_process(curator, monkeypatch):
 
     def counted(measured):
         done.append(measured)
-        return fitted(measured)
+        return fit_counts(measured)
 
     # By the class in use: where doctests have imported the module too, there may be two of it.
-    used = Snapshot._fitted.__globals__
-    used["_fit"].cache_clear()
-    monkeypatch.setitem(used, "fitted", counted)
+    used = Snapshot._fit_weights.__globals__
+    used["_fit_released"].cache_clear()
+    monkeypatch.setitem(used, "fit_counts", counted)
     session = curator.session("ana")
     first = opened(session, "once")
     again = [Synopsis.resume(session, "once") for _ in range(3)]
@@ -350,6 +350,6 @@ def test_a_hypothesis_is_fitted_once_in_a_process(curator, monkeypatch):
     assert found.source == "round"
     assert len(done) == 3
     assert Synopsis.resume(session, "once").snapshot.query(BOTH) == again[0].snapshot.query(BOTH)
-    used["_fit"].cache_clear()
+    used["_fit_released"].cache_clear()
     fresh = Synopsis.resume(session, "rounds").snapshot.query(BOTH)
     assert fresh == Synopsis.resume(session, "rounds").snapshot.query(BOTH)

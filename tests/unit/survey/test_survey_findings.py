@@ -155,7 +155,7 @@ def test_the_mean_s_interval_uses_the_variance_where_that_is_narrower():
     scale = Scale(name="n", text="?", lower=0, upper=10, step=0.5, epsilon=2)
     tally = Tally(scale.randomizer, 5000, (0,) * scale.randomizer.cells)
     low, high = Mean(tally, 5.0, 0.0).interval(0.95)
-    places = scale.randomizer.decoded()
+    places = scale.randomizer.decode_cells()
     hoeffding = (places.max() - places.min()) * math.sqrt(math.log(40) / 2 / 5000)
     variance = max(scale.randomizer.variance(place) for place in (0, 5, 10))
     reach = (high - low) / 2 - 0.25

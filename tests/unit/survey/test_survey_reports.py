@@ -27,7 +27,7 @@ from discreet.local import (
 from discreet.noise import system
 from discreet.survey import Arrival, Choice, Reports, Scale, Survey, read_survey_text
 from discreet.survey.definition import SKELETON
-from discreet.survey.invitations import invite, invited
+from discreet.survey.invitations import invite, read_invitations
 from discreet.survey.recipe import recipe
 from discreet.survey.wire import check, length, pack, unpack
 from support.browser import Script
@@ -265,7 +265,7 @@ def test_only_the_invited_report(tmp_path, survey):
     links = tmp_path / "links.txt"
     tokens = invite(3)
     links.write_text(f"https://example.org/#{tokens[0]}\n\n{tokens[1]}\n")
-    reports = Reports(tmp_path / "r.db", survey, invited=invited(links))
+    reports = Reports(tmp_path / "r.db", survey, invited=read_invitations(links))
     assert reports.add(tokens[0], b"\1\0") is Arrival.FIRST
     assert reports.add(tokens[1], b"\1\0") is Arrival.FIRST
     assert reports.add(tokens[1], b"\2\0") is Arrival.OTHER
@@ -278,9 +278,9 @@ def test_invitations_that_cannot_be_read(tmp_path):
     for text in ("", "https://example.org/", "0" * 32 + "\nshort"):
         (tmp_path / "links.txt").write_text(text)
         with pytest.raises(InvalidValue, match="32 hexadecimal digits"):
-            invited(tmp_path / "links.txt")
+            read_invitations(tmp_path / "links.txt")
     with pytest.raises(InvalidValue, match="survey invite"):
-        invited(tmp_path / "none.txt")
+        read_invitations(tmp_path / "none.txt")
     for people in (0, -1, True, 1.5):
         with pytest.raises(InvalidValue, match="an integer from 1"):
             invite(people)

@@ -50,7 +50,7 @@ class Atoms:
         """
         return self.count * float(np.abs(self.losses).max())
 
-    def _tilted(self, tilt: float) -> Array:
+    def _tilt_masses(self, tilt: float) -> Array:
         exponents = tilt * self.losses
         weights = self.masses * np.exp(exponents - exponents.max())
         return np.asarray(weights / weights.sum())
@@ -67,8 +67,8 @@ class Atoms:
         sums = np.exp(exponents - top[:, None]) @ self.masses
         return np.asarray(self.count * (top + np.log(sums)))
 
-    def _direct(self, tilt: float, frequencies: Array) -> ComplexArray:
-        weights = self._tilted(tilt)
+    def _transform_directly(self, tilt: float, frequencies: Array) -> ComplexArray:
+        weights = self._tilt_masses(tilt)
         rows = max(1, _LIMIT // len(weights))
         result = np.empty(len(frequencies), dtype=np.complex128)
         for start in range(0, len(frequencies), rows):
@@ -77,11 +77,11 @@ class Atoms:
             result.imag[start : start + rows] = np.sin(angles) @ weights
         return result
 
-    def _blocks(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
+    def _transform_in_blocks(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
         """All indices with the same quotient by _BLOCK share one row of a matrix product."""
         quotients, rows = np.unique(indices // _BLOCK, return_inverse=True)
         fine = np.exp(1j * np.multiply.outer(self.losses, step * np.arange(_BLOCK)))
-        fine *= self._tilted(tilt)[:, None]
+        fine *= self._tilt_masses(tilt)[:, None]
         height = max(1, _LIMIT // len(self.losses))
         parts = [
             np.exp(1j * np.multiply.outer(step * _BLOCK * part, self.losses)) @ fine
@@ -98,9 +98,9 @@ class Atoms:
         True
         """
         if len(indices) < 4 * _BLOCK:
-            values = self._direct(tilt, step * indices.astype(np.float64))
+            values = self._transform_directly(tilt, step * indices.astype(np.float64))
         else:
-            values = self._blocks(tilt, step, indices)
+            values = self._transform_in_blocks(tilt, step, indices)
         return product(values[:, None], np.array([self.count]))
 
     def decay(self, tilt: float, low: Array, high: Array) -> Array:
@@ -110,10 +110,10 @@ class Atoms:
         >>> bool(one.decay(0.0, np.array([4.0]), np.array([5.0]))[0] < -40)
         True
         """
-        weights = self._tilted(tilt)
+        weights = self._tilt_masses(tilt)
         mean = float(weights @ self.losses)
         deviation = 1.000001 * math.sqrt(float(weights @ (self.losses - mean) ** 2)) + 1e-12
-        values = np.abs(self._direct(tilt, (low + high) / 2))
+        values = np.abs(self._transform_directly(tilt, (low + high) / 2))
         bounds = reach((values**2)[:, None], np.array([deviation]), low, high)
         return np.asarray(0.5 * self.count * np.log(bounds[:, 0]))
 
@@ -123,4 +123,4 @@ class Atoms:
         >>> Atoms(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 10).roughness(0.0)
         20.0
         """
-        return self.count * float(self._tilted(tilt)[1:] @ np.diff(self.losses) ** 2)
+        return self.count * float(self._tilt_masses(tilt)[1:] @ np.diff(self.losses) ** 2)

@@ -94,17 +94,17 @@ def product(values: ComplexArray, counts: Indices) -> ComplexArray:
     [(-12+0j)]
     """
     result = np.ones(values.shape[0], dtype=np.complex128)
-    left = counts
+    exponents = counts
     while True:
-        odd = (left & 1).astype(bool)
+        odd = (exponents & 1).astype(bool)
         if odd.any():
             result *= np.multiply.reduce(values if odd.all() else values[:, odd], axis=1)
-        left = left >> 1
-        keep = left > 0
+        exponents = exponents >> 1
+        keep = exponents > 0
         if not keep.any():
             return result
         if not keep.all():
-            values, left = values[:, keep], left[keep]
+            values, exponents = values[:, keep], exponents[keep]
         values = values * values
 
 

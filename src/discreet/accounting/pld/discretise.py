@@ -59,9 +59,7 @@ def _logs(share: float, rest: float, exponents: Array) -> Array:
     change = share * np.expm1(near)
     with np.errstate(over="ignore"):
         small = np.where(
-            change > -0.5,
-            np.log1p(np.maximum(change, -0.5)),
-            np.log(rest + share * np.exp(near)),
+            change > -0.5, np.log1p(np.maximum(change, -0.5)), np.log(rest + share * np.exp(near))
         )
         large = exponents + math.log(share) + np.log1p(rest / share * np.exp(-exponents))
     return np.where(exponents < _LARGE, small, large)
@@ -88,7 +86,7 @@ def _relative(scores: Array, exponents: Array | float = 0.0) -> Array:
     return np.asarray(_ROUND * (40 + 6 * np.maximum(scores, 0) ** 2 + 6 * np.abs(exponents)))
 
 
-def _moved(nodes: tuple[Array, Array], slope: Array, constant: Array, growing: Array) -> Array:
+def _shift(nodes: tuple[Array, Array], slope: Array, constant: Array, growing: Array) -> Array:
     """By how much the rounding of the nodes' own losses moves the curve (section 6).
 
     `nodes` are losses and exponents; the other two are the slope times q/(1 - q + q exp(y)), and
@@ -122,14 +120,14 @@ def subsampled_remove(*, rate: float | Fraction, sigma: float, cells: int) -> Ce
     curve = share * (one_up - weighted)
     slope = np.exp(losses) * zero_up
     error = _relative(one) * one_up + _relative(zero, exponents) * weighted
-    moved = _moved((losses, exponents), slope, share * zero_up, share * weighted)
+    shift = _shift((losses, exponents), slope, share * zero_up, share * weighted)
     inner = share * (one_cells[1:-1] - growth[:-1] * zero_cells[1:-1])
     return Cells(
         losses=losses,
         curve=curve,
         slope=slope,
-        curve_error=share * error + moved,
-        slope_error=_relative(zero) * slope + 2 * moved,
+        curve_error=share * error + shift,
+        slope_error=_relative(zero) * slope + 2 * shift,
         masses=rest * zero_cells + share * one_cells,
         merged=_logs(share, rest, np.log(_ratios(one_cells, zero_cells))),
         excess=inner,
@@ -158,14 +156,14 @@ def subsampled_add(*, rate: float | Fraction, sigma: float, cells: int) -> Cells
         _relative(-zero, exponents * rest * shrink) * weighted
         + _relative(-one, exponents * share * growth) * shrink * one_down
     )
-    moved = _moved((rising, exponents), slope, share * shrink * slope, share * growth * slope)
+    shift = _shift((rising, exponents), slope, share * shrink * slope, share * growth * slope)
     inner = share * (growth[1:] * zero_cells[1:-1] - shrink[1:] * one_cells[1:-1])
     return Cells(
         losses=-rising[::-1],
         curve=curve[::-1],
         slope=slope[::-1],
-        curve_error=(share * error + moved)[::-1],
-        slope_error=((_relative(-zero) + _relative(-one)) * slope + 2 * moved)[::-1],
+        curve_error=(share * error + shift)[::-1],
+        slope_error=((_relative(-zero) + _relative(-one)) * slope + 2 * shift)[::-1],
         masses=zero_cells[::-1],
         merged=-_logs(share, rest, np.log(_ratios(one_cells, zero_cells)))[::-1],
         excess=inner[::-1],
@@ -183,7 +181,7 @@ def _suffix_sums(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     return table.ravel()[: len(values)][::-1], width + height
 
 
-def _recomputed(losses: Array, masses: Array) -> tuple[NDArray[Any], NDArray[Any]]:
+def _recompute_curve(losses: Array, masses: Array) -> tuple[NDArray[Any], NDArray[Any]]:
     """The curve of the atoms at the atoms, and a bound on the error of that evaluation."""
     wide = masses.astype(np.longdouble)
     tails, additions = _suffix_sums(wide)
@@ -209,7 +207,7 @@ def above(cells: Cells) -> tuple[Array, Array, float, float]:
     infinite = max(0.0, float(cells.curve[-1]))
     masses[0] += cells.masses[0]
     masses[-1] += max(0.0, float(cells.masses[-1]) - infinite)
-    values, error = _recomputed(cells.losses, masses)
+    values, error = _recompute_curve(cells.losses, masses)
     missing = cells.curve + cells.curve_error + error - values - infinite
     whole = 1 - math.fsum(masses) - infinite + _ROUND
     return cells.losses, masses, infinite, max(0.0, float(missing.max()), whole)
@@ -227,7 +225,7 @@ def below(cells: Cells) -> tuple[Array, Array, float]:
     used = cells.masses > 0
     losses = np.maximum.accumulate(np.clip(cells.merged, ends[:-1], ends[1:])[used])
     masses = cells.masses[used]
-    values, error = _recomputed(losses, masses)
+    values, error = _recompute_curve(losses, masses)
     # Each atom lies between two nodes; the tangents there must stay above the result.
     place = np.flatnonzero(used)
     worst = np.zeros(len(losses))

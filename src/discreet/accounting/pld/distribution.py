@@ -25,6 +25,7 @@ from discreet.rationals import (
     nonnegative,
     positive,
     probability,
+    strict_probability,
     whole,
 )
 
@@ -56,14 +57,14 @@ class Bracket:
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
 
-def _below_one(value: Number, name: str) -> Fraction:
+def _read_below_one(value: Number, name: str) -> Fraction:
     number = probability(value, name)
     if number == 1:
         raise InvalidValue(f"{name} is 1; it must be below 1.")
     return number
 
 
-def _within(number: Fraction, name: str) -> Fraction:
+def _check_size(number: Fraction, name: str) -> Fraction:
     if number > _LARGEST:
         raise InvalidValue(f"{name} is above the limit of 1e100; such noise protects nothing.")
     return number
@@ -97,7 +98,7 @@ class Distribution:
         >>> Distribution.laplace(epsilon=1).epsilon(delta=0.1).upper < 0.7893
         True
         """
-        price = _within(positive(epsilon, "epsilon"), "epsilon")
+        price = _check_size(positive(epsilon, "epsilon"), "epsilon")
         return cls(((LaplaceNoise(epsilon=price), 1),))
 
     @classmethod
@@ -109,7 +110,7 @@ class Distribution:
         True
         """
         ratio = positive(sensitivity, "sensitivity") / positive(sigma, "sigma")
-        return cls(((GaussianNoise(_within(ratio**2, "(sensitivity/sigma)^2")), 1),))
+        return cls(((GaussianNoise(_check_size(ratio**2, "(sensitivity/sigma)^2")), 1),))
 
     @classmethod
     def randomized_response(cls, *, epsilon: Number) -> Self:
@@ -129,7 +130,7 @@ class Distribution:
         >>> (2 * Distribution.pure(epsilon=1)).epsilon(delta=0).upper
         2.0
         """
-        price = _within(positive(epsilon, "epsilon"), "epsilon")
+        price = _check_size(positive(epsilon, "epsilon"), "epsilon")
         return cls(((TwoPoint(epsilon=price, delta=Fraction(0)), 1),))
 
     @classmethod
@@ -140,8 +141,8 @@ class Distribution:
         >>> Distribution.approximate(epsilon=1, delta=1e-6).epsilon(delta=1e-6).upper
         1.0
         """
-        price = _within(positive(epsilon, "epsilon"), "epsilon")
-        return cls(((TwoPoint(epsilon=price, delta=_below_one(delta, "delta")), 1),))
+        price = _check_size(positive(epsilon, "epsilon"), "epsilon")
+        return cls(((TwoPoint(epsilon=price, delta=_read_below_one(delta, "delta")), 1),))
 
     @classmethod
     def subsampled_gaussian(cls, *, rate: Number, sigma: Number) -> Self:
@@ -154,7 +155,7 @@ class Distribution:
         """
         if positive(rate, "rate") == 1:
             return cls.gaussian(sigma=sigma)
-        share, deviation = _below_one(rate, "rate"), positive(sigma, "sigma")
+        share, deviation = _read_below_one(rate, "rate"), positive(sigma, "sigma")
         return cls(((SubsampledGaussianNoise(rate=share, sigma=deviation), 1),))
 
     @classmethod
@@ -166,7 +167,7 @@ class Distribution:
         >>> Distribution.compose(one, one) == 2 * one
         True
         """
-        return cls(tuple(part for each in distributions for part in each.parts))
+        return cls(tuple(part for batch in distributions for part in batch.parts))
 
     def __add__(self, other: "Distribution") -> "Distribution":
         if not isinstance(other, Distribution):
@@ -214,7 +215,7 @@ class Distribution:
         Bracket(lower=inf, upper=inf)
         """
         limit = probability(delta, "delta")
-        _check_tolerance(tolerance)
+        strict_probability(tolerance, "tolerance")
         groups = self._groups()
         low, high = 0.0, 0.0
         for direction in directions(groups.keys()):
@@ -235,7 +236,7 @@ class Distribution:
         True
         """
         place = floor_float(nonnegative(epsilon, "epsilon"))
-        _check_tolerance(tolerance)
+        strict_probability(tolerance, "tolerance")
         groups = self._groups()
         low, high = 0.0, 0.0
         for direction in directions(groups.keys()):
@@ -243,8 +244,3 @@ class Distribution:
             lower, upper = delta_range(build, epsilon=place, tolerance=tolerance, known=low)
             low, high = max(low, lower), max(high, upper)
         return Bracket(low, high)
-
-
-def _check_tolerance(tolerance: float) -> None:
-    if not 0 < tolerance < 1:
-        raise InvalidValue(f"tolerance is {tolerance}; it must lie between 0 and 1.")

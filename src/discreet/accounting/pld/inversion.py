@@ -10,15 +10,7 @@ import numpy as np
 
 from discreet.accounting.pld.curves import Array, ComplexArray, Factor, Indices
 
-__all__ = [
-    "Inversion",
-    "SMALLEST",
-    "Setting",
-    "chernoff",
-    "cumulant_error",
-    "cumulants",
-    "invert",
-]
+__all__ = ["Inversion", "SMALLEST", "Setting", "chernoff", "cumulant_error", "cumulants", "invert"]
 
 SMALLEST = 1e-300
 """Below this floats lose their relative precision: upper bounds stop here, lower ones are 0."""

@@ -68,9 +68,7 @@ class Mechanism(Protocol):
 
 
 def _ends(
-    items: Sequence[tuple[Fraction, int]],
-    scales: Array,
-    shares: Callable[[Any], tuple[Any, Any]],
+    items: Sequence[tuple[Fraction, int]], scales: Array, shares: Callable[[Any], tuple[Any, Any]]
 ) -> Ends:
     epsilons = np.array([float(epsilon) for epsilon, _ in items])
     return Ends(epsilons, np.array([count for _, count in items], dtype=np.int64), scales, shares)

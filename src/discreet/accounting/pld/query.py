@@ -131,8 +131,8 @@ def _lower_epsilon(below: Inversion, target: float, start: float, width: float) 
     """The largest certified epsilon whose delta is still above `target`."""
 
     def shortfall(epsilon: float) -> float:
-        found = below.bounds(epsilon=epsilon)[0]
-        return math.log(target / found) if found else _NOTHING_KNOWN
+        delta = below.bounds(epsilon=epsilon)[0]
+        return math.log(target / delta) if delta else _NOTHING_KNOWN
 
     step, high = 4 * width, start
     low = max(0.0, start - step)

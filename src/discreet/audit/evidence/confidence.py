@@ -32,7 +32,9 @@ def lower_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
     >>> lower_bound(0, 100, failure=0.025)
     Fraction(0, 1)
     """
-    risk = _check_risk(failure)
+    risk = positive(failure, "failure")
+    if risk > 1:
+        raise InvalidValue(f"failure is {failure}; it must be a probability above 0.")
     _check_counts(successes, trials)
     if not successes or risk == 1:
         return Fraction(0)
@@ -47,13 +49,6 @@ def upper_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
     """
     _check_counts(successes, trials)
     return 1 - lower_bound(trials - successes, trials, failure=failure)
-
-
-def _check_risk(failure: Number) -> Fraction:
-    risk = positive(failure, "failure")
-    if risk > 1:
-        raise InvalidValue(f"failure is {failure}; it must be a probability above 0.")
-    return risk
 
 
 def _check_counts(successes: int, trials: int) -> None:
@@ -101,7 +96,9 @@ def _search(successes: int, trials: int, log_risk: float) -> float:
         terms = logs + powers * odds
         largest = float(terms.max())
         inner = largest + math.log(float(np.exp(terms - largest).sum()))
-        return first + successes * math.log(chance) + _missed(trials - successes, chance) + inner
+        missed = trials - successes
+        log_missed = missed * math.log1p(-chance) if missed else 0.0
+        return first + successes * math.log(chance) + log_missed + inner
 
     low, high = math.log(share) + log_risk / successes - 60 / successes - 1, math.log(share)
     if share == 1:
@@ -112,10 +109,6 @@ def _search(successes: int, trials: int, log_risk: float) -> float:
             break
         low, high = (low, middle) if log_tail(math.exp(middle)) > log_risk else (middle, high)
     return math.exp(low)
-
-
-def _missed(count: int, chance: float) -> float:
-    return count * math.log1p(-chance) if count else 0.0
 
 
 def _tail(successes: int, trials: int, chance: Decimal) -> Decimal:

@@ -76,7 +76,7 @@ class _Chooser:
         for name, column in self.table.numbers.items():
             self._cut(name, column, None, "")
             if len(labels) < 8:
-                labels[f"the range of {name}"] = self._binned(column)
+                labels[f"the range of {name}"] = self._bin(column)
         for name, codes in labels.items():
             self._collect(name, codes)
         for name, codes in self.table.labels.items():
@@ -90,7 +90,7 @@ class _Chooser:
         left = int(mask[self.half : self.samples].sum())
         return left, int(mask[self.samples + self.half :].sum())
 
-    def _binned(self, column: Floats) -> Labels:
+    def _bin(self, column: Floats) -> Labels:
         both = np.concatenate([column[self.left], column[self.right]])
         both = both[np.isfinite(both)]
         if not len(both):
@@ -146,7 +146,7 @@ class _Chooser:
         places = np.unique(np.linspace(0, len(both) - 1, _THRESHOLDS).astype(np.int64))
         cuts = np.unique(both[places])
         for sign in ("at most", "at least"):
-            counts = [self._passed(side, cuts, sign) for side in (left, right)]
+            counts = [self._count_passing(side, cuts, sign) for side in (left, right)]
             for direction, promise, which, place in self._offers(*counts):
                 mask = column <= cuts[place] if sign == "at most" else column >= cuts[place]
                 mask = mask if inside is None else mask & inside
@@ -154,7 +154,7 @@ class _Chooser:
                 self.best[direction] = (promise, which, event, mask)
 
     @staticmethod
-    def _passed(ordered: Floats, cuts: Floats, sign: str) -> Floats:
+    def _count_passing(ordered: Floats, cuts: Floats, sign: str) -> Floats:
         if sign == "at most":
             return np.searchsorted(ordered, cuts, side="right").astype(np.float64)
         return (len(ordered) - np.searchsorted(ordered, cuts, side="left")).astype(np.float64)
@@ -185,11 +185,11 @@ class _Chooser:
             for direction, promise, which, place in self._offers(*sums):
                 member = np.zeros(len(left), dtype=bool)
                 member[ranked[: place + 1]] = True
-                listed = self._listed(codes, ranked[: place + 1], len(ranked))
+                listed = self._name_labels(codes, ranked[: place + 1], len(ranked))
                 event = f"{name} is {_like(name)}{listed}"
                 self.best[direction] = (promise, which, event, member[codes])
 
-    def _listed(self, codes: Labels, members: NDArray[np.int64], seen: int) -> str:
+    def _name_labels(self, codes: Labels, members: NDArray[np.int64], seen: int) -> str:
         shown = [self._example(codes == label) for label in members[:_SHOWN]]
         rest = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
         return f"{', '.join(shown)}{rest} ({len(members)} of the {seen} seen)"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, with_article
 
-__all__ = ["Floats", "Labels", "Mask", "Table", "batched", "tabulate"]
+__all__ = ["Floats", "Labels", "Mask", "Table", "tabulate", "to_batch"]
 
 Floats = NDArray[np.float64]
 """One number for every output; NaN where there is none."""
@@ -55,14 +55,14 @@ class Table:
         return text if len(text) <= 60 else f"{text[:48]} ... {text[-8:]}"
 
 
-def batched(mechanism: Callable[..., Any]) -> Batch:
+def to_batch(mechanism: Callable[..., Any]) -> Batch:
     """The mechanism as a function of an input and a count.
 
     One that needs two positional arguments is taken to be such a function already; any other is
     called once for each output.
-    >>> batched(lambda exact: exact + 1)(1, 3)
+    >>> to_batch(lambda exact: exact + 1)(1, 3)
     [2, 2, 2]
-    >>> batched(lambda exact, count: [exact] * count)(1, 3)
+    >>> to_batch(lambda exact, count: [exact] * count)(1, 3)
     [1, 1, 1]
     """
     if not callable(mechanism):
@@ -98,16 +98,16 @@ def tabulate(outputs: Sequence[Any], first: Mask | None = None) -> Table:
     few = [code for code in coded if len(np.unique(code[chosen])) <= _FEW_VALUES]
     if len(columns) > 1 and 0 < len(few) < len(columns):
         labels["the parts that take few values"] = _join(few)
-    missing = [np.isnan(values) for values in map(_to_floats, columns)]
+    missing = [np.isnan(column.astype(np.float64)) for column in columns]
     if any(mask[chosen].any() for mask in missing):
         labels["which parts are missing"] = _join([_codes(mask) for mask in missing])
     return Table(outputs=outputs, numbers=_numbers(columns, chosen), labels=labels)
 
 
 def _columns(outputs: Sequence[Any], chosen: Mask) -> list[NDArray[Any]] | None:
-    given: object = outputs
-    if isinstance(given, np.ndarray) and given.dtype.kind in "biuf":
-        flat = given.reshape(len(given), -1)
+    values: object = outputs
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        flat = values.reshape(len(values), -1)
         columns = [np.ascontiguousarray(flat[:, place]) for place in range(flat.shape[1])]
         return columns or None
     rows = [_row(one) for one in outputs]
@@ -164,17 +164,13 @@ def _hashable(output: Any) -> Any:
     return output
 
 
-def _to_floats(column: NDArray[Any]) -> Floats:
-    return column.astype(np.float64)
-
-
 def _numbers(columns: list[NDArray[Any]], chosen: Mask) -> dict[str, Floats]:
-    numeric = [_to_floats(column) for column in columns[:_MOST_COLUMNS]]
+    numeric = [column.astype(np.float64) for column in columns[:_MOST_COLUMNS]]
     if len(columns) == 1:
         numbers = {"the output": numeric[0]}
     else:
         numbers = {f"part {place}": column for place, column in enumerate(numeric)}
-        everything = np.stack([_to_floats(column) for column in columns])
+        everything = np.stack([column.astype(np.float64) for column in columns])
         numbers["the sum"] = np.nansum(everything, axis=0)
         numbers["the largest part"] = np.fmax.reduce(everything)
         numbers["the smallest part"] = np.fmin.reduce(everything)

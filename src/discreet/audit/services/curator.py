@@ -97,7 +97,7 @@ def _tables(stack: ExitStack) -> Iterator[Subject]:
             part="a curator",
             covers=("Session", "Curator"),
         )
-        bold = {each: 16 * value for each, value in price.items()}
+        bold = {currency: 16 * value for currency, value in price.items()}
         yield from right.with_bug("sixteen times the price", asking(vaults, text, **bold), 2_000)
 
 
@@ -133,31 +133,31 @@ def _estimates(stack: ExitStack) -> Iterator[Subject]:
     vaults = visits(stack, delta=Fraction(9, 10))  # each estimate with a delta takes some of it
     far = "bill = 0 OR bill = 10"  # where the person is far from everybody else
 
-    def clusters(session: Session, epsilon: Number) -> Any:
+    def count_outside(session: Session, epsilon: Number) -> Any:
         return clustered(session, "visits", "age", clusters=1, width=9, epsilon=epsilon).value
 
-    def frequent(session: Session, epsilon: Number) -> Any:
+    def find_mode(session: Session, epsilon: Number) -> Any:
         where = "smokes AND NOT coughs"
         outcome = mode(
             session, "visits", "region", where=where, epsilon=epsilon, delta=_SMALL
         ).value
         return "refused" if isinstance(outcome, Refused) else str(outcome.value)
 
-    def located(session: Session, epsilon: Number) -> Any:
+    def estimate_location(session: Session, epsilon: Number) -> Any:
         outcome = location(
             session, "visits", "bill", where=far, epsilon=epsilon, delta=_SMALL
         ).value
         return (-99, -99) if isinstance(outcome, Refused) else tuple(map(float, outcome.value))
 
     small = Approximate(epsilon=_ONE, delta=_SMALL)
-    for name, estimated, claim in (
-        ("clustered", clusters, Pure(epsilon=_ONE)),
-        ("mode", frequent, small),
-        ("location", located, small),
+    for name, estimate, claim in (
+        ("clustered", count_outside, Pure(epsilon=_ONE)),
+        ("mode", find_mode, small),
+        ("location", estimate_location, small),
     ):
 
-        def drawing(epsilon: Number, estimated: Any = estimated) -> Callable[[int], Any]:
-            return lambda side: estimated(vaults.session(side), epsilon)
+        def drawing(epsilon: Number, estimate: Any = estimate) -> Callable[[int], Any]:
+            return lambda side: estimate(vaults.session(side), epsilon)
 
         right = Subject(
             name=f"a curator's {name}",

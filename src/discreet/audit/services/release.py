@@ -43,13 +43,13 @@ def release_services(stack: ExitStack) -> tuple[Subject, ...]:
     """
     pure, mixed = visits(stack, delta=0), visits(stack, delta=2 * _CONVERSION)
     return (
-        *(each for kind in _KINDS for each in _released(pure, kind)),
-        *_synthesized(pure, "mwem", Pure(epsilon=_EPSILON)),
-        *_synthesized(mixed, "marginals", Approximate(epsilon=_EPSILON, delta=_CONVERSION)),
+        *(subject for kind in _KINDS for subject in _audit_release(pure, kind)),
+        *_audit_synthesis(pure, "mwem", Pure(epsilon=_EPSILON)),
+        *_audit_synthesis(mixed, "marginals", Approximate(epsilon=_EPSILON, delta=_CONVERSION)),
     )
 
 
-def _released(vaults: VaultPair, kind: str) -> tuple[Subject, ...]:
+def _audit_release(vaults: VaultPair, kind: str) -> tuple[Subject, ...]:
     def prepare(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
         release = Release(
             title="audited",
@@ -81,7 +81,7 @@ def _released(vaults: VaultPair, kind: str) -> tuple[Subject, ...]:
     )
 
 
-def _synthesized(vaults: VaultPair, method: str, claim: Claim) -> tuple[Subject, ...]:
+def _audit_synthesis(vaults: VaultPair, method: str, claim: Claim) -> tuple[Subject, ...]:
     """The expected numbers of rows that the model says, before any are drawn."""
 
     def prepare(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
@@ -94,8 +94,8 @@ def _synthesized(vaults: VaultPair, method: str, claim: Claim) -> tuple[Subject,
                 method=method,
                 name=vaults.name(),
             )
-            tables = [synthesis.model.marginal(each) for each in ((0,), (1,), (0, 1))]
-            return tuple(np.round(np.concatenate([each.ravel() for each in tables]), 3).tolist())
+            tables = [synthesis.model.marginal(clique) for clique in ((0,), (1,), (0, 1))]
+            return tuple(np.round(np.concatenate([table.ravel() for table in tables]), 3).tolist())
 
         return draw
 

@@ -29,7 +29,7 @@ __all__ = ["stream_services"]
 _COUNT = "SELECT COUNT(*) AS n FROM visits"
 _MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
 _HALF = Fraction(1, 2)
-_both = partial(service_with_bug, "services")
+_plant = partial(service_with_bug, "services")
 
 
 def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
@@ -42,9 +42,9 @@ def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
     pure, mixed = visits(stack, delta=0), visits(stack, delta=Fraction(1, 10**6))
     conversion = Fraction(1, 2 * 10**6)  # half of the grant's delta
     return (
-        *_both("Monitor", lambda e: _monitor(pure, e), Pure(epsilon=_HALF), _HALF, 200),
-        *_both("Joint", lambda e: _joint(pure, e), Pure(epsilon=_HALF), _HALF, 200),
-        *_both(
+        *_plant("Monitor", lambda e: _monitor(pure, e), Pure(epsilon=_HALF), _HALF, 200),
+        *_plant("Joint", lambda e: _joint(pure, e), Pure(epsilon=_HALF), _HALF, 200),
+        *_plant(
             "Counter",
             lambda e: _counter(mixed, e),
             ZCDP(rho=Fraction(1, 50)),
@@ -52,8 +52,8 @@ def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
             200,
             factor=100,
         ),
-        *_both("Holdout", lambda e: _holdout(pure, e), Pure(epsilon=_HALF), _HALF, 200),
-        *_both(
+        *_plant("Holdout", lambda e: _holdout(pure, e), Pure(epsilon=_HALF), _HALF, 200),
+        *_plant(
             "Synopsis",
             lambda e: _synopsis(mixed, e),
             Approximate(epsilon=_HALF, delta=conversion),
@@ -74,8 +74,8 @@ def _monitor(vaults: VaultPair, epsilon: Number) -> Callable[[int, int], NDArray
         for _ in range(count):
             if not monitor.alarms_left:
                 monitor.renew()
-            said = (monitor.check(threshold=each).above for each in (82, 80))
-            first_alarms.append(next((place for place, above in enumerate(said) if above), 2))
+            alarms = (monitor.check(threshold=threshold).above for threshold in (82, 80))
+            first_alarms.append(next((place for place, above in enumerate(alarms) if above), 2))
             if first_alarms[-1] == 2:
                 monitor.check()  # ends the run: the threshold of the monitor itself is far below
         return np.array(first_alarms)
@@ -94,8 +94,8 @@ def _joint(vaults: VaultPair, epsilon: Number) -> Callable[[int], float]:
             columns=("age", "region"),
         )
         asked = (f"{_COUNT} WHERE age < {limit}" for limit in (40, 41))
-        said: list[Any] = [opened.ask(sql).rows[0]["n"] for sql in asked]
-        return float(sum(said))
+        counts: list[Any] = [opened.ask(sql).rows[0]["n"] for sql in asked]
+        return float(sum(counts))
 
     return draw
 
@@ -154,7 +154,7 @@ def _synopsis(vaults: VaultPair, epsilon: Number) -> Callable[[int], tuple[float
         answers = [opened.query(sql) for sql in asked]
         final = opened.finish()
         return (
-            *(each.value for each in answers),
+            *(answer.value for answer in answers),
             float(answers[0].source == "round"),
             float(len(final.updates)),
             final.query(asked[1]).value,

@@ -58,14 +58,14 @@ class VaultPair:
     def session(self, side: int) -> Session:
         """The auditor's session with one of the two. What is asked there is charged there."""
         if not self._sessions:
-            self._sessions = [self._opened(rows) for rows in self._rows]
+            self._sessions = [self._open(rows) for rows in self._rows]
         return self._sessions[side]
 
     def name(self) -> str:
         """A name that no service had before."""
         return f"audited{next(self._names)}"
 
-    def _opened(self, rows: Sequence[Row]) -> Session:
+    def _open(self, rows: Sequence[Row]) -> Session:
         folder = Path(
             self._stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-audit-"))
         )

@@ -32,10 +32,10 @@ def block_audits() -> tuple[Subject, ...]:
     >>> [one.name for one in block_audits()][:2]
     ['SampleAndAggregate', 'SampleAndAggregate: rows dealt instead of units']
     """
-    return (*_dealt(), *_summaries())
+    return (*_aggregates(), *_summaries())
 
 
-def _dealt() -> Iterator[Subject]:
+def _aggregates() -> Iterator[Subject]:
     """One unit with many rows, there or not. Given the blocks, only the summary draws."""
     mean = BlockMean(price=Pure(epsilon=1))
     aggregate = SampleAndAggregate(blocks=_BLOCKS, lattice=_LATTICE, summary=mean)
@@ -82,7 +82,7 @@ def _summaries() -> Iterator[Subject]:
         2_000,
     )
 
-    def untested(values: Any) -> str:
+    def release_untested(values: Any) -> str:
         return str(int(np.argmax(np.bincount(values, minlength=3))))
 
-    yield from right.with_bug("no test", untested, 400)
+    yield from right.with_bug("no test", release_untested, 400)

@@ -36,14 +36,14 @@ def local_audits() -> tuple[Subject, ...]:
     >>> [one.name for one in local_audits()][:2]
     ['KaryResponse', 'KaryResponse: four times the epsilon']
     """
-    return (*_categories(), *_numbers(), *_hashed(), *_repeated())
+    return (*_categories(), *_numbers(), *_audit_hashing(), *_audit_diary())
 
 
-def _filled(randomizer: Any) -> Callable[[Any, int], Any]:
+def _fill(randomizer: Any) -> Callable[[Any, int], Any]:
     return lambda exact, count: randomizer.release(np.full(count, exact))
 
 
-def _both(
+def _plant(
     right: Any, bold: Any, draw: Callable[[Any], Callable[..., Any]], *pairs: tuple[Any, Any]
 ) -> Iterator[Subject]:
     subject = _subject(type(right).__name__, draw(right), right.loss(), pairs, _SAMPLES)
@@ -53,51 +53,51 @@ def _both(
 def _categories() -> Iterator[Subject]:
     for kind in (KaryResponse, UnaryEncoding, HadamardResponse, SubsetSelection):
         right, bold = (kind(epsilon=epsilon, categories=4) for epsilon in (1, _BOLD))
-        yield from _both(right, bold, _filled, (0, 1), (1, 2))
+        yield from _plant(right, bold, _fill, (0, 1), (1, 2))
     blurred = Rappor(categories=3, blur=0.5, low=0.25, high=0.75)
-    subject = _subject("Rappor", _filled(blurred), blurred.loss(), ((0, 1), (1, 2)), _SAMPLES)
+    subject = _subject("Rappor", _fill(blurred), blurred.loss(), ((0, 1), (1, 2)), _SAMPLES)
     clear = Rappor(categories=3, blur=0.01, low=0.01, high=0.99)
-    yield from subject.with_bug("hardly any blur", _filled(clear), _CAUGHT)
+    yield from subject.with_bug("hardly any blur", _fill(clear), _CAUGHT)
 
 
 def _numbers() -> Iterator[Subject]:
     for kind in (OneBit, Piecewise, Hybrid):
-        right, bold = (kind(epsilon=each, lower=0, upper=4, step=1) for each in (1, _BOLD))
-        yield from _both(right, bold, _filled, (0, 4), (1, 3))
+        right, bold = (kind(epsilon=epsilon, lower=0, upper=4, step=1) for epsilon in (1, _BOLD))
+        yield from _plant(right, bold, _fill, (0, 4), (1, 3))
 
 
-def _hashed() -> Iterator[Subject]:
-    right, bold = (LocalHashing(epsilon=each, categories=4) for each in (1, _BOLD))
-    yield from _both(right, bold, _supported, (0, 1))
+def _audit_hashing() -> Iterator[Subject]:
+    right, bold = (LocalHashing(epsilon=epsilon, categories=4) for epsilon in (1, _BOLD))
+    yield from _plant(right, bold, _draw_support, (0, 1))
     longer, bolder = (
-        PrefixExtension(epsilon=each, width=3, first=2, step=1) for each in (1, _BOLD)
+        PrefixExtension(epsilon=epsilon, width=3, first=2, step=1) for epsilon in (1, _BOLD)
     )
-    yield from _both(longer, bolder, _extended, (0, 7))
+    yield from _plant(longer, bolder, _draw_prefix, (0, 7))
 
 
-def _supported(hashing: LocalHashing) -> Callable[[int, int], NDArray[Any]]:
+def _draw_support(hashing: LocalHashing) -> Callable[[int, int], NDArray[Any]]:
     """Every report names a hash function of its own; what it says is which answers it fits."""
-    return lambda exact, count: hashing.supported(hashing.release(np.full(count, exact)))
+    return lambda exact, count: hashing.mark_supported(hashing.release(np.full(count, exact)))
 
 
-def _extended(prefix: PrefixExtension) -> Callable[[int, int], NDArray[Any]]:
+def _draw_prefix(prefix: PrefixExtension) -> Callable[[int, int], NDArray[Any]]:
     def draw(exact: int, count: int) -> NDArray[Any]:
         rows = prefix.release(np.full(count, exact))
-        return np.column_stack([rows[:, 0], prefix.hashing.supported(rows[:, 1:])])
+        return np.column_stack([rows[:, 0], prefix.hashing.mark_supported(rows[:, 1:])])
 
     return draw
 
 
-def _repeated() -> Iterator[Subject]:
+def _audit_diary() -> Iterator[Subject]:
     """The same question eight times: answered once, then the diary says again what it said."""
     asked = KaryResponse(epsilon=1)
 
-    def kept(exact: int) -> tuple[int, ...]:
+    def answer_kept(exact: int) -> tuple[int, ...]:
         first, diary = Diary({"asked": asked}).answer("asked", exact)
         return (int(first), *(int(diary.again("asked")) for _ in range(7)))
 
-    def forgotten(exact: int) -> tuple[int, ...]:
+    def answer_afresh(exact: int) -> tuple[int, ...]:
         return tuple(int(report) for report in asked.release(np.full(8, exact)))
 
-    right = _subject("Diary", kept, Pure(epsilon=1), ((0, 1),), 3_000)
-    yield from right.with_bug("nothing is kept", forgotten, 1_000)
+    right = _subject("Diary", answer_kept, Pure(epsilon=1), ((0, 1),), 3_000)
+    yield from right.with_bug("nothing is kept", answer_afresh, 1_000)

@@ -50,12 +50,12 @@ def mechanism_audits() -> tuple[Subject, ...]:
     return (*_additive(), *_flipping(), *_selecting(), *_keys())
 
 
-def _filled(release: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
+def _fill(release: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
     """Many outputs from one call, for mechanisms that treat the parts of an array alike."""
     return lambda exact, count: release(np.full(count, exact))
 
 
-def _both(
+def _plant(
     right: Any,
     wrong: Any,
     draw: Callable[[Callable[[Any], Any]], Callable[..., Any]],
@@ -77,30 +77,30 @@ def _one_by_one(release: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _additive() -> Iterator[Subject]:
     laplace, half = DiscreteLaplace(scale=1), DiscreteLaplace(scale=0.5)
-    yield from _both(laplace, half, _filled, _NUMBERS, _MANY, "half the noise", 4_000)
+    yield from _plant(laplace, half, _fill, _NUMBERS, _MANY, "half the noise", 4_000)
     gaussian, narrow = DiscreteGaussian(sigma=1), DiscreteGaussian(sigma=0.5)
-    yield from _both(gaussian, narrow, _filled, _NUMBERS, _MANY, "half the noise", 4_000)
+    yield from _plant(gaussian, narrow, _fill, _NUMBERS, _MANY, "half the noise", 4_000)
     cut, low = (TruncatedGeometric(scale=scale, lower=0, upper=4) for scale in (1, 0.5))
-    yield from _both(cut, low, _filled, ((0, 1), (3, 4)), _MANY, "half the noise", 6_000)
+    yield from _plant(cut, low, _fill, ((0, 1), (3, 4)), _MANY, "half the noise", 6_000)
     lattice = Lattice(step=0.5, lower=0, upper=10)
     real = Rounded(mechanism=DiscreteLaplace(scale=2), lattice=lattice)
     pairs = ((0.0, 1.0), (2.25, 3.25), (2.25, 3.0))
     right = _subject("Rounded", _steps(real.release), real.loss(_ONE), pairs, _FEW)
-    yield from right.with_bug("noise before rounding", _unrounded, 600)
+    yield from right.with_bug("noise before rounding", _release_unrounded, 600)
 
 
 def _steps(release: Callable[[Any], Any]) -> Callable[[Any], float]:
     return lambda exact: float(release(exact))
 
 
-def _unrounded(exact: float) -> float:
+def _release_unrounded(exact: float) -> float:
     """Noise on the lattice, added to a value that is not: the last digits are the value's own."""
     return exact + 0.5 * DiscreteLaplace(scale=2).release(0)
 
 
 def _flipping() -> Iterator[Subject]:
     flips, printed = (HammingNoise(scale=scale, dimension=3) for scale in (1, 0.25))
-    yield from _both(flips, printed, _one_by_one, _BITS, _FEW, "a quarter of the scale", 1_000)
+    yield from _plant(flips, printed, _one_by_one, _BITS, _FEW, "a quarter of the scale", 1_000)
 
     def measure_distance(one: int, other: int) -> int:
         return abs(one - other)
@@ -108,25 +108,25 @@ def _flipping() -> Iterator[Subject]:
     places, close = (
         MetricNoise.between([0, 1, 3], measure_distance, scale=scale) for scale in (2, 0.25)
     )
-    yield from _both(places, close, _one_by_one, ((0, 1),), _FEW, "an eighth of the scale", 1_000)
+    yield from _plant(places, close, _one_by_one, ((0, 1),), _FEW, "an eighth of the scale", 1_000)
     coin, loaded = (RandomizedResponse(epsilon=epsilon, categories=3) for epsilon in (1, 3))
-    yield from _both(coin, loaded, _filled, ((0, 1),), _MANY, "a coin too honest", 2_000)
+    yield from _plant(coin, loaded, _fill, ((0, 1),), _MANY, "a coin too honest", 2_000)
 
 
 def _selecting() -> Iterator[Subject]:
     eighth = "an eighth of the scale"
     for kind in (Exponential, PermuteAndFlip, NoisyMax):
         chosen, bold = kind(scale=2), kind(scale=0.25)
-        yield from _both(chosen, bold, _one_by_one, _SCORES, _FEW, eighth, 1_000)
+        yield from _plant(chosen, bold, _one_by_one, _SCORES, _FEW, eighth, 1_000)
     first, early = (TopK(scale=scale, count=2) for scale in (2, 0.25))
     claim = first.pure_loss(_ONE)
-    yield from _both(first, early, _one_by_one, _SCORES, _FEW, eighth, 1_000, claim)
+    yield from _plant(first, early, _one_by_one, _SCORES, _FEW, eighth, 1_000, claim)
     for many in (Quantiles, NestedQuantiles):
         right, eager = (
             many(fractions=(0.25, 0.5), scale=scale) for scale in (Fraction(1), Fraction(1, 64))
         )
         bug, claim = "a sixty-fourth of the scale", right.pure_loss(_ONE)
-        yield from _both(right, eager, _histogram, _ROWS, _FEW, bug, 1_000, claim)
+        yield from _plant(right, eager, _histogram, _ROWS, _FEW, bug, 1_000, claim)
 
 
 def _histogram(release: Callable[[NDArray[Any]], list[int]]) -> Callable[[Any], tuple[int, ...]]:
@@ -135,16 +135,16 @@ def _histogram(release: Callable[[NDArray[Any]], list[int]]) -> Callable[[Any], 
 
 def _keys() -> Iterator[Subject]:
     rule = Partition(epsilon=1, delta=0.05)
-    right = _subject(type(rule).__name__, _shown(rule), rule.loss(), _UNITS, _MANY)
-    early = _shown(Partition(epsilon=1, delta=0.5))
+    right = _subject(type(rule).__name__, _draw_shown(rule), rule.loss(), _UNITS, _MANY)
+    early = _draw_shown(Partition(epsilon=1, delta=0.5))
     yield from right.with_bug("keys of one person half of the time", early, 2_000)
     cut = Threshold(noise=DiscreteLaplace(scale=1), threshold=4)
-    right = _subject(type(cut).__name__, _counted(cut), cut.loss(_ONE), _UNITS, _MANY)
-    low = _counted(Threshold(noise=DiscreteLaplace(scale=1), threshold=2))
+    right = _subject(type(cut).__name__, _draw_count(cut), cut.loss(_ONE), _UNITS, _MANY)
+    low = _draw_count(Threshold(noise=DiscreteLaplace(scale=1), threshold=2))
     yield from right.with_bug("a threshold two too low", low, 2_000)
 
 
-def _shown(mechanism: Partition) -> Callable[[int, int], NDArray[np.int64]]:
+def _draw_shown(mechanism: Partition) -> Callable[[int, int], NDArray[np.int64]]:
     """Whether a key of this many units is shown; one without units does not exist."""
 
     def draw(units: int, count: int) -> NDArray[np.int64]:
@@ -156,14 +156,14 @@ def _shown(mechanism: Partition) -> Callable[[int, int], NDArray[np.int64]]:
     return draw
 
 
-def _counted(mechanism: Threshold) -> Callable[[int, int], NDArray[np.float64]]:
+def _draw_count(mechanism: Threshold) -> Callable[[int, int], NDArray[np.float64]]:
     """The noisy count of a key, or NaN where it is hidden."""
 
     def draw(units: int, count: int) -> NDArray[np.float64]:
         shown = np.full(count, np.nan)
         if units:
-            kept, noisy = mechanism.release(np.full(count, units))
-            shown[kept] = noisy
+            above, noisy = mechanism.release(np.full(count, units))
+            shown[above] = noisy
         return shown
 
     return draw

@@ -65,7 +65,9 @@ def _marginals() -> Iterator[Subject]:
         ("Marginals", Pure(epsilon=1), Pure(epsilon=20)),
         ("Marginals by Gaussian noise", ZCDP(rho=Fraction(1, 8)), ZCDP(rho=50)),
     ):
-        family, wrong = (Marginals.planned((2, 2), wanted, price=each) for each in (price, bold))
+        family, wrong = (
+            Marginals.calibrate((2, 2), wanted, price=amount) for amount in (price, bold)
+        )
         right = _subject(name, _tables(family), family.loss, (_CELLS,), 1_000)
         yield from right.with_bug("a twentieth of the noise", _tables(wrong), 400)
 
@@ -75,11 +77,11 @@ def _histogram(plan: Any) -> Callable[[Any], tuple[float, ...]]:
 
 
 def _ranges() -> Iterator[Subject]:
-    trees, bold = (Trees.planned((4,), price=Pure(epsilon=each)) for each in (1, 20))
+    trees, bold = (Trees.calibrate((4,), price=Pure(epsilon=epsilon)) for epsilon in (1, 20))
     right = _subject("Trees", _histogram(trees), trees.loss, (_CELLS,), 1_000)
     yield from right.with_bug("a twentieth of the noise", _histogram(bold), 400)
     sums, loud = (
-        Running.planned(4, rho=each, unit=Unit()) for each in (Fraction(1, 8), Fraction(50))
+        Running.calibrate(4, rho=rho, unit=Unit()) for rho in (Fraction(1, 8), Fraction(50))
     )
     right = _subject("Running", _histogram(sums), sums.loss, (_CELLS,), 1_000)
     yield from right.with_bug("a twentieth of the noise", _histogram(loud), 400)
@@ -106,7 +108,7 @@ _ROWS = ((((0, 0),) * 3, ((0, 0),) * 4), ((), ((1, 1),)))
 def _steps() -> Iterator[Subject]:
     """A step says which marginals it chose, and their noisy counts."""
     groups, scale = (np.arange(2), np.arange(2)), Fraction(2 * SCORE_STEPS)
-    enough, little = (DiscreteGaussian.of_variance(each) for each in (2, Fraction(1, 50)))
+    enough, little = (DiscreteGaussian.of_variance(variance) for variance in (2, Fraction(1, 50)))
     cases: tuple[tuple[str, Step, Step], ...] = (
         (
             "OneWayCounts of synthetic data",
@@ -125,14 +127,14 @@ def _steps() -> Iterator[Subject]:
         ),
     )
     for name, step, bold in cases:
-        right = _subject(name, _said(step), step.loss(_ONE), _ROWS, 1_000)
-        yield from right.with_bug("hardly any noise", _said(bold), 400)
+        right = _subject(name, _draw_step(step), step.loss(_ONE), _ROWS, 1_000)
+        yield from right.with_bug("hardly any noise", _draw_step(bold), 400)
 
 
-def _said(step: Step) -> Callable[[Any], str]:
+def _draw_step(step: Step) -> Callable[[Any], str]:
     def draw(rows: Any) -> str:
         places = np.array(rows, dtype=np.int64).reshape(-1, 2)
         marginals = step.release(Cells(places, np.ones(len(rows), dtype=np.int64)), system)
-        return " ".join(f"{each.clique}:{each.counts.tolist()}" for each in marginals)
+        return " ".join(f"{noisy.clique}:{noisy.counts.tolist()}" for noisy in marginals)
 
     return draw

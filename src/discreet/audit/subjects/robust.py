@@ -44,7 +44,7 @@ def robust_audits() -> tuple[Subject, ...]:
     return (
         *_proposals(),
         *_stable(),
-        *_bounded(),
+        *_local_bounds(),
         *_distances(),
         *_widths(),
         *_keys(),
@@ -53,7 +53,7 @@ def robust_audits() -> tuple[Subject, ...]:
     )
 
 
-def _said(outcome: Outcome[Any]) -> str:
+def _outcome_text(outcome: Outcome[Any]) -> str:
     return "refused" if isinstance(outcome, Refused) else str(outcome.value)
 
 
@@ -81,36 +81,38 @@ def _proposals() -> Iterator[Subject]:
     noise = DiscreteLaplace(scale=1 / ((1 - rule.test_share) * rule.epsilon))
     for name, query, pairs in cases:
 
-        def tested(rows: Any, query: ReachQuery = query) -> str:
-            return _said(rule.release(list(rows), query))
+        def release_tested(rows: Any, query: ReachQuery = query) -> str:
+            return _outcome_text(rule.release(list(rows), query))
 
-        def untested(rows: Any, query: ReachQuery = query) -> int:
+        def release_untested(rows: Any, query: ReachQuery = query) -> int:
             return noise.release(query.around(list(rows)).reach(0)[0])
 
         covers = ("DistanceTest", type(query).__name__)
         claim = rule.loss()
-        right = _subject(f"ProposeTestRelease of {name}", tested, claim, pairs, 1_500, *covers)
-        yield from right.with_bug("no test", untested, 600, pairs=pairs[:1])
+        right = _subject(
+            f"ProposeTestRelease of {name}", release_tested, claim, pairs, 1_500, *covers
+        )
+        yield from right.with_bug("no test", release_untested, 600, pairs=pairs[:1])
 
 
 def _stable() -> Iterator[Subject]:
     stable = StableValue(epsilon=1, delta=_DELTA)
 
-    def counted(rows: Sequence[int]) -> list[int]:
+    def count_keys(rows: Sequence[int]) -> list[int]:
         return [list(rows).count(key) for key in range(3)]
 
     right = _subject(
         "StableValue of a mode",
-        lambda rows: _said(stable.mode(counted(rows))),
+        lambda rows: _outcome_text(stable.mode(count_keys(rows))),
         stable.loss(),
         (((0, 1), (0, 0, 1)), ((0, 1, 1), (0, 0, 1, 1)), ((0,) * 3, (0,) * 4)),
         _SAMPLES,
     )
-    always = lambda rows: str(int(np.argmax(counted(rows))))  # noqa: E731
+    always = lambda rows: str(int(np.argmax(count_keys(rows))))  # noqa: E731
     yield from right.with_bug("no test", always, 400, pairs=(((0, 1, 1), (0, 0, 0, 1, 1)),))
 
 
-def _bounded() -> Iterator[Subject]:
+def _local_bounds() -> Iterator[Subject]:
     query = AgreeingPairs()
 
     def drawn(epsilon: int) -> Callable[[Any], tuple[int, int]]:
@@ -137,10 +139,10 @@ def _distances() -> Iterator[Subject]:
     distance = PropertyDistance(epsilon=1, rows_per_unit=2)
     forgetful = PropertyDistance(epsilon=8, rows_per_unit=2)  # each row paid for four times over
 
-    def clustered(noise: PropertyDistance) -> Callable[[Any], int]:
+    def draw_clusters(noise: PropertyDistance) -> Callable[[Any], int]:
         return lambda rows: noise.release(rows_outside_clusters(rows, clusters=1, width=3))
 
-    def dependent(noise: PropertyDistance) -> Callable[[Any], int]:
+    def draw_dependency(noise: PropertyDistance) -> Callable[[Any], int]:
         def draw(rows: Any) -> int:
             keys, values = ([row[place] for row in rows] for place in (0, 1))
             return noise.release(rows_that_contradict(keys, values))
@@ -148,15 +150,11 @@ def _distances() -> Iterator[Subject]:
         return draw
 
     for name, draw, pair in (
-        ("clusters", clustered, (_CLUSTER, [*_CLUSTER, 90, 190])),
-        ("a dependency", dependent, (_ZIPS, (*_ZIPS, ("20095", "Bonn"), ("10115", "Bonn")))),
+        ("clusters", draw_clusters, (_CLUSTER, [*_CLUSTER, 90, 190])),
+        ("a dependency", draw_dependency, (_ZIPS, (*_ZIPS, ("20095", "Bonn"), ("10115", "Bonn")))),
     ):
         right = _subject(
-            f"PropertyDistance from {name}",
-            draw(distance),
-            distance.loss(),
-            (pair,),
-            _SAMPLES,
+            f"PropertyDistance from {name}", draw(distance), distance.loss(), (pair,), _SAMPLES
         )
         yield from right.with_bug("an eighth of the noise", draw(forgetful), 1_000)
 
@@ -178,7 +176,7 @@ def _keys() -> Iterator[Subject]:
 
     noise = histogram.mechanism.noise
 
-    def unhidden(rows: Sequence[int]) -> tuple[float, ...]:
+    def show_all(rows: Sequence[int]) -> tuple[float, ...]:
         """Noise on the keys that are there, and no threshold."""
         return tuple(
             float(noise.release(list(rows).count(key))) if key in rows else -99.0 for key in (7, 8)
@@ -186,7 +184,7 @@ def _keys() -> Iterator[Subject]:
 
     pairs = (((7,) * 12, (7,) * 14), ((7,) * 4, (7,) * 4 + (8,) * 2))
     right = _subject("StabilityHistogram", shown, histogram.loss(), pairs, 1_000)
-    yield from right.with_bug("no threshold", unhidden, 400)
+    yield from right.with_bug("no threshold", show_all, 400)
 
 
 def _locations() -> Iterator[Subject]:
@@ -211,19 +209,19 @@ def _locations() -> Iterator[Subject]:
 def _moments() -> Iterator[Subject]:
     claim = ZCDP(rho=_HALF)
 
-    def pressed(rho: Fraction) -> Callable[[Any], float]:
+    def press(rho: Fraction) -> Callable[[Any], float]:
         estimate = CoinPress(columns=1, scale=5, radius=100, rho=rho, rounds=2)
         return lambda rows: float(estimate.release(np.array(rows).reshape(-1, 1)).mean[0])
 
     names = ("CoinPress", "CoinPressMean")
     far = ((0, 0, 0), (0, 0, 0, 500))
-    right = _subject("CoinPress", pressed(_HALF), claim, (far,), 1_000, *names)
-    yield from right.with_bug("a sixteenth of the noise", pressed(128 * Fraction(1)), 600)
+    right = _subject("CoinPress", press(_HALF), claim, (far,), 1_000, *names)
+    yield from right.with_bug("a sixteenth of the noise", press(128 * Fraction(1)), 600)
 
-    def analysed(rows: Any) -> tuple[int, ...]:
+    def analyse(rows: Any) -> tuple[int, ...]:
         return tuple(estimate.release(np.array(rows)).matrix[np.triu_indices(2)].tolist())
 
-    def unclipped(rows: Any) -> tuple[int, ...]:
+    def analyse_unclipped(rows: Any) -> tuple[int, ...]:
         """The noise of the radius on rows that were not held within it."""
         values = np.array(rows)
         exact = (values.T @ values)[np.triu_indices(2)]
@@ -231,5 +229,5 @@ def _moments() -> Iterator[Subject]:
 
     estimate = AnalyzeGauss(columns=2, radius=10, rho=_HALF)
     pair = (((0, 0), (3, 4)), ((0, 0), (3, 4), (90, 90)))
-    right = _subject("AnalyzeGauss", analysed, claim, (pair,), _SAMPLES)
-    yield from right.with_bug("no clipping", unclipped, 400)
+    right = _subject("AnalyzeGauss", analyse, claim, (pair,), _SAMPLES)
+    yield from right.with_bug("no clipping", analyse_unclipped, 400)

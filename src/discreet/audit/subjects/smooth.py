@@ -42,14 +42,14 @@ def smooth_audits() -> tuple[Subject, ...]:
     >>> [one.name for one in smooth_audits()][:2]
     ['SmoothQuantile', 'SmoothQuantile: noise by local sensitivity']
     """
-    return (*_columns(), *_graphs(), *_nodes(), *_proposed())
+    return (*_columns(), *_graphs(), *_nodes(), *_proposals())
 
 
-def _released(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
+def _draw_smooth(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
     return lambda exact: float(estimate(query, exact, noise).noisy)
 
 
-def _bare(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
+def _draw_bare(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
     """Noise in proportion to local sensitivity: what smoothing is there to prevent."""
 
     def draw(exact: Any) -> float:
@@ -61,36 +61,36 @@ def _bare(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
     return draw
 
 
-def _both(
+def _plant(
     query: Query, noise: GrowthMechanism, pair: tuple[Any, Any], *also: str
 ) -> Iterator[Subject]:
     right = _subject(
         type(query).__name__,
-        _released(query, noise),
+        _draw_smooth(query, noise),
         noise.loss,
         (pair,),
         _SAMPLES,
         *also,
         "estimate",
     )
-    yield from right.with_bug(_BARE, _bare(query, noise), _CAUGHT)
+    yield from right.with_bug(_BARE, _draw_bare(query, noise), _CAUGHT)
 
 
 def _columns() -> Iterator[Subject]:
-    yield from _both(
+    yield from _plant(
         SmoothQuantile(fraction=0.5, lower=0, upper=100),
         CauchyShape.priced(epsilon=0.5),
         ([0, 50, 50, 50, 100], [0, 50, 50, 100]),
         "CauchyShape",
         "SmoothNoise",
     )
-    yield from _both(
+    yield from _plant(
         SmoothTrimmedMean(share=0.4, lower=0, upper=100, relation=Relation.REPLACE),
         StudentShape.priced(epsilon=0.5),
         ([0, 50, 50, 50, 100], [0, 50, 50, 100, 100]),
         "StudentShape",
     )
-    yield from _both(
+    yield from _plant(
         SmoothSpanningTree(nodes=3, edges=((0, 1), (1, 2), (0, 2)), upper=50),
         LaplaceShape.priced(epsilon=0.5, delta=1e-3),
         ([0, 0, 0], [0, 0, 50]),
@@ -103,7 +103,7 @@ def _edges(nodes: int, *pairs: tuple[int, int]) -> Graph:
 
 
 def _graphs() -> Iterator[Subject]:
-    yield from _both(
+    yield from _plant(
         SmoothStars(nodes=6, leaves=2),
         LogNormalShape.priced(rho=0.02),
         (_edges(6), _edges(6, (0, 1))),
@@ -115,7 +115,7 @@ def _graphs() -> Iterator[Subject]:
     query, ladder = SmoothTriangles(nodes=42), LadderMechanism(epsilon=0.5)
     right = _subject(
         "SmoothTriangles by the ladder",
-        _released(query, ladder),
+        _draw_smooth(query, ladder),
         ladder.loss,
         (pair,),
         600,
@@ -163,7 +163,11 @@ def _nodes() -> Iterator[Subject]:
     yield from right.with_bug("no projection", alone, _CAUGHT)
     query, noise = NodeTriangles(degree=8, upper=1000), CauchyShape.priced(epsilon=1)
     right = _subject(
-        "NodeTriangles", _released(query, noise), noise.loss, ((_clique(9, 0), _clique(9, 1)),), 400
+        "NodeTriangles",
+        _draw_smooth(query, noise),
+        noise.loss,
+        ((_clique(9, 0), _clique(9, 1)),),
+        400,
     )
 
     def as_if_edges(graph: Graph) -> float:
@@ -178,7 +182,7 @@ def _clique(nodes: int, extra: int) -> Graph:
     return Graph.from_edges([*combinations(range(nodes), 2), *joined], nodes=range(nodes + extra))
 
 
-def _proposed() -> Iterator[Subject]:
+def _proposals() -> Iterator[Subject]:
     query = SmoothQuantile(fraction=Fraction(1, 2), lower=0, upper=100)
     tied = [50] * 15 + [51] * 15
 

@@ -43,80 +43,70 @@ def stream_audits() -> tuple[Subject, ...]:
     >>> [one.name for one in stream_audits()][:2]
     ['AboveThreshold', 'AboveThreshold: no query noise']
     """
-    return (
-        *_alarms(),
-        *_numbers(),
-        *_holdouts(),
-        *_sums(),
-        *_contrasts(),
-        *_rounds(),
-        *_books(),
-    )
+    return (*_alarms(), *_numbers(), *_holdouts(), *_sums(), *_contrasts(), *_rounds(), *_book())
 
 
-def _answers(mechanism: Any) -> Callable[[Sequence[int]], tuple[float, ...]]:
+def _answer(mechanism: Any) -> Callable[[Sequence[int]], tuple[float, ...]]:
     """What is said of every value; -1 where nothing is said any more."""
 
     def draw(exact: Sequence[int]) -> tuple[float, ...]:
-        said = [np.nan if each is None else float(each) for each in mechanism.release(exact)]
-        return (*said, *[-1.0] * (len(exact) - len(said)))
+        answers = [np.nan if value is None else float(value) for value in mechanism.release(exact)]
+        return (*answers, *[-1.0] * (len(exact) - len(answers)))
 
     return draw
 
 
 def _alarms() -> Iterator[Subject]:
     one = AboveThreshold.of(epsilon=2, sensitivity=_ONE)
-    right = _subject("AboveThreshold", _answers(one), one.loss(_ONE), (_CROSSED, _SHORT), 3_000)
+    right = _subject("AboveThreshold", _answer(one), one.loss(_ONE), (_CROSSED, _SHORT), 3_000)
     silent = planted.sparse_without_query_noise(2)
     yield from right.with_bug("no query noise", silent, 4_000, pairs=(_CROSSED,))
     counts = AboveThreshold.monotone(epsilon=2, sensitivity=_ONE, relation=Relation.ADD_REMOVE)
     right = _subject(
-        "AboveThreshold of counts", _stepping(counts), Pure(epsilon=2), (RISING,), 2_000, "Run"
+        "AboveThreshold of counts", _step(counts), Pure(epsilon=2), (RISING,), 2_000, "Run"
     )
-    bold = _stepping(AboveThreshold.of(epsilon=40, sensitivity=_ONE))
+    bold = _step(AboveThreshold.of(epsilon=40, sensitivity=_ONE))
     yield from right.with_bug("a twentieth of the noise", bold, 1_000)
     for name, sparse in (
         ("Sparse", Sparse.of(epsilon=2, alarms=5, sensitivity=_ONE)),
         ("Sparse of the book", Sparse.textbook(epsilon=2, alarms=5, sensitivity=_ONE)),
     ):
-        right = _subject(name, _answers(sparse), Pure(epsilon=2), (MIXED,), 2_000)
-        bold = _answers(Sparse.of(epsilon=20, alarms=1, sensitivity=_ONE))
+        right = _subject(name, _answer(sparse), Pure(epsilon=2), (MIXED,), 2_000)
+        bold = _answer(Sparse.of(epsilon=20, alarms=1, sensitivity=_ONE))
         yield from right.with_bug("a tenth of the noise", bold, 2_000, pairs=(_SHORT,))
 
 
-def _stepping(mechanism: AboveThreshold) -> Callable[[Sequence[int]], tuple[float, ...]]:
+def _step(mechanism: AboveThreshold) -> Callable[[Sequence[int]], tuple[float, ...]]:
     """The same question by question, through a run."""
 
     def draw(exact: Sequence[int]) -> tuple[float, ...]:
-        run, said = mechanism.start(), []
-        for each in exact:
-            said.append(float(run.check(each, threshold=0)))
+        run, answers = mechanism.start(), []
+        for value in exact:
+            answers.append(float(run.check(value, threshold=0)))
             if not run.left:
                 break
-        return (*said, *[-1.0] * (len(exact) - len(said)))
+        return (*answers, *[-1.0] * (len(exact) - len(answers)))
 
     return draw
 
 
 def _numbers() -> Iterator[Subject]:
     numeric = NumericSparse.of(epsilon=2, alarms=2, sensitivity=_ONE)
-    right = _subject("NumericSparse", _answers(numeric), Pure(epsilon=2), (MIXED, _SHORT), 1_500)
+    right = _subject("NumericSparse", _answer(numeric), Pure(epsilon=2), (MIXED, _SHORT), 1_500)
     loud = Sparse.of(epsilon=1, alarms=2, sensitivity=_ONE)
 
     def exactly(exact: Sequence[int]) -> tuple[float, ...]:
         """The alarms are right, and then the number itself is told."""
-        said = loud.release(exact)
-        told = [float(exact[at]) if above else np.nan for at, above in enumerate(said)]
-        return (*told, *[-99.0] * (len(exact) - len(told)))
+        alarms = loud.release(exact)
+        numbers = [float(exact[at]) if above else np.nan for at, above in enumerate(alarms)]
+        return (*numbers, *[-99.0] * (len(exact) - len(numbers)))
 
     yield from right.with_bug("the number without noise", exactly, 600, pairs=(_SHORT,))
     add = Relation.ADD_REMOVE
     numeric = NumericSparse.monotone(epsilon=2, alarms=2, sensitivity=_ONE, relation=add)
-    right = _subject(
-        "NumericSparse of counts", _answers(numeric), Pure(epsilon=2), (RISING,), 1_500
-    )
+    right = _subject("NumericSparse of counts", _answer(numeric), Pure(epsilon=2), (RISING,), 1_500)
     bold = NumericSparse.monotone(epsilon=40, alarms=2, sensitivity=_ONE, relation=add)
-    yield from right.with_bug("a twentieth of the noise", _answers(bold), 1_000)
+    yield from right.with_bug("a twentieth of the noise", _answer(bold), 1_000)
 
 
 _TRAINING, _TOLERANCE = 100, 4
@@ -126,26 +116,26 @@ _MEANS = ((104, 105, 104, 105), (105, 104, 105, 104))  # one unit moves every su
 def _holdouts() -> Iterator[Subject]:
     thresholdout = Thresholdout.of(epsilon=1, overfits=1, sensitivity=_ONE)
 
-    def asked(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
-        standing, said = thresholdout.begin(), []
-        for each in exact:
-            number, standing = thresholdout.step(
-                standing, each, training=_TRAINING, threshold=_TOLERANCE
+    def ask(exact: Sequence[int], number_of: Callable[[int, int], int]) -> tuple[float, ...]:
+        state, answers = thresholdout.begin(), []
+        for value in exact:
+            number, state = thresholdout.step(
+                state, value, training=_TRAINING, threshold=_TOLERANCE
             )
-            said.append(-1.0 if number is None else float(told(number, each)))
+            answers.append(-1.0 if number is None else float(number_of(number, value)))
             if number is not None:
                 break
-        return (*said, *[-2.0] * (len(exact) - len(said)))
+        return (*answers, *[-2.0] * (len(exact) - len(answers)))
 
     right = _subject(
         "Thresholdout",
-        lambda exact: asked(exact, lambda number, _: number),
+        lambda exact: ask(exact, lambda number, _: number),
         thresholdout.loss(_ONE),
         (_MEANS,),
         1_500,
         "ThresholdoutRun",
     )
-    exactly = lambda exact: asked(exact, lambda _, each: each)  # noqa: E731
+    exactly = lambda exact: ask(exact, lambda _, value: value)  # noqa: E731
     yield from right.with_bug("the mean without noise", exactly, 500)
     sparse, number = (
         thresholdout.numeric.sparse,
@@ -175,9 +165,9 @@ _BEFORE, _AFTER = (4, 1, 0, 3, 2, 5), (5, 2, 0, 3, 2, 5)  # a row in each of the
 def _sums() -> Iterator[Subject]:
     sums = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=2)
 
-    def extended(exact: Sequence[int], count: int) -> NDArray[np.int64]:
+    def extend(exact: Sequence[int], count: int) -> NDArray[np.int64]:
         noisy = [sums.extend(Track(), list(exact)).noisy for _ in range(count)]
-        return _along(np.array(noisy, dtype=float))
+        return _project(np.array(noisy, dtype=float))
 
     def again(exact: Sequence[int], count: int) -> NDArray[np.int64]:
         """Measured twice with the same noise, once before the unit came."""
@@ -190,7 +180,7 @@ def _sums() -> Iterator[Subject]:
 
     right = _subject(
         "RunningSums",
-        extended,
+        extend,
         sums.loss(per_step=1, touched=2),
         ((_BEFORE, _AFTER),),
         2_000,
@@ -203,12 +193,12 @@ def _sums() -> Iterator[Subject]:
     def for_one(exact: Sequence[int], count: int) -> NDArray[np.int64]:
         """Priced as if a unit changed one step only."""
         encoded = np.array(low.factorisation.encode(list(exact)))
-        return _along(np.asarray(noise.release(np.tile(encoded, (count, 1))), dtype=float))
+        return _project(np.asarray(noise.release(np.tile(encoded, (count, 1))), dtype=float))
 
     yield right.plant("noise for one step of two", for_one, 40_000)
 
 
-def _along(noisy: NDArray[np.float64]) -> NDArray[np.int64]:
+def _project(noisy: NDArray[np.float64]) -> NDArray[np.int64]:
     """How far along the difference of the two inputs: what tells them apart best."""
     encode = Factorisation(_STEPS).encode
     difference = np.array(encode([1, 1, 0, 0, 0, 0]), dtype=float)
@@ -225,49 +215,51 @@ _CELLS = ((3,) * 8, (3,) * 7 + (4,))  # one row more in the last cell
 def _contrasts() -> Iterator[Subject]:
     bits = Domain.binary(3)
 
-    def released(mechanism: Parities) -> Callable[[Any, int], NDArray[Any]]:
+    def draw_contrasts(mechanism: Parities) -> Callable[[Any, int], NDArray[Any]]:
         def once(counts: NDArray[Any]) -> NDArray[Any]:
             noisy = mechanism.release(_CORNERS, counts).noisy.values()
-            return np.concatenate([np.ravel(each) for each in noisy])
+            return np.concatenate([np.ravel(table) for table in noisy])
 
         return lambda exact, count: np.array([once(np.array(exact)) for _ in range(count)])
 
     parities = Parities.of(bits, order=2, rho=Fraction(1, 8))
-    right = _subject("Parities", released(parities), parities.loss(), (_CELLS,), 1_500, "Measured")
-    forgetful = released(Parities.of(bits, order=2, rho=Fraction(parities.count * 8)))
+    right = _subject(
+        "Parities", draw_contrasts(parities), parities.loss(), (_CELLS,), 1_500, "Measured"
+    )
+    forgetful = draw_contrasts(Parities.of(bits, order=2, rho=Fraction(parities.count * 8)))
     yield from right.with_bug("each for the price of all", forgetful, 800)
 
 
 def _rounds() -> Iterator[Subject]:
     epoch = Epoch.of(threshold=40, queries=2, sensitivity=_ONE)
 
-    def asked(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
-        standing, said = epoch.above.begin(), []
+    def ask(exact: Sequence[int], number_of: Callable[[int, int], int]) -> tuple[float, ...]:
+        state, answers = epoch.above.begin(), []
         for value in exact:
-            noisy, standing = epoch.step(standing, value, predicted=0)
-            said.append(-100.0 if noisy is None else float(told(noisy, value)))
+            noisy, state = epoch.step(state, value, predicted=0)
+            answers.append(-100.0 if noisy is None else float(number_of(noisy, value)))
             if noisy is not None:
                 break
-        return (*said, *[-200.0] * (len(exact) - len(said)))
+        return (*answers, *[-200.0] * (len(exact) - len(answers)))
 
     right = _subject(
         "Epoch",
-        lambda exact: asked(exact, lambda noisy, _: noisy),
+        lambda exact: ask(exact, lambda noisy, _: noisy),
         epoch.loss(_ONE),
         (((39, 41), (40, 40)), ((41, 39), (40, 40))),
         2_000,
     )
-    exactly = lambda exact: asked(exact, lambda _, value: value)  # noqa: E731
+    exactly = lambda exact: ask(exact, lambda _, value: value)  # noqa: E731
     yield from right.with_bug("the number without noise", exactly, 800)
 
 
-def _books() -> Iterator[Subject]:
+def _book() -> Iterator[Subject]:
     """One question of the textbook's algorithm: which way its update goes."""
     domain = Domain.binary(1)
     book = TextbookWeights.of(domain, alpha=1, rows=10, rho=Fraction(1, 20))
     yes = Predicate.where({0: 1}, domain)
 
-    def asked(exact: int, way: Callable[[TextbookRun, int], float]) -> float:
+    def ask(exact: int, way: Callable[[TextbookRun, int], float]) -> float:
         run = book.start()
         run.answer(yes, exact)
         return 0.0 if run.left == book.updates else way(run, exact)
@@ -281,11 +273,11 @@ def _books() -> Iterator[Subject]:
     epsilon = book.above.loss(_ONE).epsilon + book.noise.loss(_ONE).epsilon  # of one epoch
     right = _subject(
         "TextbookWeights",
-        lambda exact: asked(exact, by_the_noise),
+        lambda exact: ask(exact, by_the_noise),
         Pure(epsilon=epsilon),
         ((5, 6),),
         1_500,
         "TextbookRun",
     )
-    as_printed = lambda exact: asked(exact, by_the_data)  # noqa: E731
+    as_printed = lambda exact: ask(exact, by_the_data)  # noqa: E731
     yield from right.with_bug("the direction as printed in a lecture", as_printed, 1_500)

@@ -52,7 +52,7 @@ def _audit(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    from discreet.audit.report import audit_page, examined_values, summary
+    from discreet.audit.report import audit_page, examination_values, summary
 
     if listed:
         _print_names(as_json)
@@ -65,7 +65,7 @@ def _audit(
     if as_json:
         print_json(
             {
-                "audits": [examined_values(one) for one in examined],
+                "audits": [examination_values(one) for one in examined],
                 "summary": summary(examined),
                 "processor_seconds": round(seconds, 1),
             }

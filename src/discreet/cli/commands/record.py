@@ -91,8 +91,8 @@ def _transcript(
     folder: VaultFolder = Path("vault"),
 ) -> None:
     from discreet.ledger.account import Holder
-    from discreet.report.tables import charged_table
-    from discreet.report.values import account_values, adopted_values, charged_values
+    from discreet.report.tables import charge_table
+    from discreet.report.values import account_values, adoption_values, charge_values
     from discreet.report.words import left_text, spent_text
 
     with existing_vault(folder) as curator:
@@ -102,12 +102,12 @@ def _transcript(
     if as_json:
         shown = {
             "account": account_values(account),
-            "adopted": adopted_values(adopted),
-            "charges": [charged_values(charge, account) for charge in charges],
+            "adopted": adoption_values(adopted),
+            "charges": [charge_values(charge, account) for charge in charges],
         }
         print_json(shown)
         return
-    new_console().print(charged_table(charges))
+    new_console().print(charge_table(charges))
     if adopted is not None:
         typer.echo(
             f"What was spent up to entry {adopted.entry} was adopted with the record: "

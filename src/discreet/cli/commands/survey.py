@@ -195,7 +195,7 @@ def _collect(
 ) -> None:
     from discreet.survey.definition import read_survey
     from discreet.survey.endpoint import Endpoint
-    from discreet.survey.invitations import invited
+    from discreet.survey.invitations import read_invitations
     from discreet.survey.reports import Reports
 
     survey = read_survey(file)
@@ -204,7 +204,7 @@ def _collect(
             f"--round {round_number}: this survey has rounds 1 to {survey.rounds}. Nothing was "
             "collected."
         )
-    allowed = None if invitations is None else invited(invitations)
+    allowed = None if invitations is None else read_invitations(invitations)
     path = _reports_path(file, reports, round_number)
     store = Reports(path, survey, invited=allowed, round_number=round_number)
     try:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from discreet.curator.tables.intake import Intake
 from discreet.engines.origins import Origin
 from discreet.errors import SchemaError
 from discreet.ledger.catalogue import Identity, Registration
@@ -26,15 +27,16 @@ def refuse_vaults(name: str, origin: Origin) -> None:
             )
 
 
-def identity_of(vault: Vault, origin: Origin, prepared: Path | None) -> Identity:
+def identity_of(vault: Vault, intake: Intake, prepared: Path | None) -> Identity:
     """What ties a source to its population and its unit.
 
     A copy of a prepared file, outside of the vault, counts as the rows that it was made from. Keyed
     hashes of exact data, for the vault alone.
     """
+    origin = intake.origin
     places = origin.places()
     places += _links(places, vault.catalogue.tables())
-    contents, table = _contents(vault, origin, prepared), origin.inside()
+    contents, table = _contents(vault, intake, prepared), origin.inside()
     if table is None:
         return Identity(places, contents)
     return Identity(
@@ -45,17 +47,17 @@ def identity_of(vault: Vault, origin: Origin, prepared: Path | None) -> Identity
     )
 
 
-def frame_identity(vault: Vault, origin: Origin, prepared: Path | None) -> Identity:
+def frame_identity(vault: Vault, intake: Intake, prepared: Path | None) -> Identity:
     """The same for rows from memory, which were written to a file for a moment: it has no place.
 
     Keyed hashes of exact data, for the vault alone.
     """
-    return Identity(contents=_contents(vault, origin, prepared))
+    return Identity(contents=_contents(vault, intake, prepared))
 
 
-def _contents(vault: Vault, origin: Origin, prepared: Path | None) -> tuple[bytes, ...]:
+def _contents(vault: Vault, intake: Intake, prepared: Path | None) -> tuple[bytes, ...]:
     keyed = vault.catalogue.fingerprint
-    marks = [keyed([mark]) for mark in origin.marks()]
+    marks = [keyed([mark]) for mark in intake.origin.marks(intake.codes)]
     return tuple(marks if prepared is None else [*marks, keyed(prepared)])
 
 

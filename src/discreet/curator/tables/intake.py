@@ -2,7 +2,7 @@
 the declared share. Everything counted here is exact: it is shown to the custodian and kept nowhere.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.engines.duckdb.scratch import Scratch
 from discreet.engines.duckdb.sealing import Seal
+from discreet.engines.files.contents import value_codes
 from discreet.engines.files.names import SourceFiles, source_files
 from discreet.engines.files.sources import number_rows
 from discreet.engines.files.texts import lines_of
@@ -179,7 +180,8 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Intake:
-    """A source as the engine reads it as a whole, and what of it is not read.
+    """A source as the engine reads it as a whole, what of it is not read, and codes of its values
+    by which a copy of the rows is known.
 
     Exact, for the custodian alone.
     """
@@ -187,6 +189,7 @@ class Intake:
     origin: Origin
     types: Mapping[str, str]
     report: SourceReport
+    codes: Sequence[bytes] = ()
     rows: int = 0
 
 
@@ -286,27 +289,31 @@ def _source_names(table: Table) -> tuple[str, ...]:
     return tuple(names)
 
 
-_Counted = tuple[Mapping[str, str], list[Fault], tuple[Any, ...]]
+_Counted = tuple[Mapping[str, str], list[Fault], tuple[Any, ...], list[bytes]]
 
 
 def _count_faults(table: Table, origin: Origin, scratch: Path) -> _Counted | None:
-    """Types, what can go wrong, and how often it does; None where the engine cannot read it."""
-    types = origin.types()
-    is_text = origin.dialect == "duckdb" and source_files(origin.read).kind in ("CSV", "tidy")
-    if is_text:
-        _check_names(table, types)
-    faults = faults_of(table, types, origin.dialect)
-    # Of a text file every column is read, so that a line that is no record is noticed now.
-    names = [quote(name) for name in types] if is_text else []
-    statement = counts_of_faults(faults, names, origin.relation("source"))
+    """Types, what can go wrong, how often it does, and codes of all values; None where the engine
+    cannot read it.
+    """
+    is_file = origin.dialect == "duckdb"
+    is_text = is_file and source_files(origin.read).kind in ("CSV", "tidy")
     with closing(origin.engine(time_limit_seconds=_LIMIT_SECONDS, scratch=scratch)) as engine:
+        types = origin.types(engine)
+        if is_text:
+            _check_names(table, types)
+        faults = faults_of(table, types, origin.dialect)
+        # Of a text file every column is read, so that a line that is no record is noticed now.
+        names = [quote(name) for name in types] if is_text else []
+        statement = counts_of_faults(faults, names, origin.relation("source"))
         try:
             row = engine.rows(statement)[0]
         except Unavailable:
-            if origin.dialect != "duckdb":
+            if not is_file:
                 raise
             return None
-    return types, faults, (row[0], *row[1 + len(names) :])
+        codes = value_codes(types, engine.rows) if is_file else []
+    return types, faults, (row[0], *row[1 + len(names) :]), codes
 
 
 def _check_names(table: Table, types: Mapping[str, str]) -> None:
@@ -332,7 +339,7 @@ def _accept(
     scratch: Path,
 ) -> Intake:
     """The source with its report, refused where too much of it cannot be read."""
-    types, faults, counts = counted
+    types, faults, counts, codes = counted
     cells, wrong = counts[1::2], counts[2::2]
     bad = [place for place in range(len(faults)) if wrong[place]]
     places = _places(origin, files, [faults[place] for place in bad], scratch)
@@ -345,7 +352,7 @@ def _accept(
         lines = tuple(_place(files, file, line) for file, line in copy.lines)
         report = replace(report, left_out=copy.left_out, lines=lines)
     refuse_unreadable(table, report, counts[0])
-    return Intake(origin, types, report, counts[0])
+    return Intake(origin, types, report, codes, counts[0])
 
 
 def _places(

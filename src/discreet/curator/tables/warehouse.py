@@ -88,7 +88,7 @@ class Warehouse:
         stamp = origin.stamp()  # before it is read: a change meanwhile is noticed
         with take_in(table, origin, self._folder, self._seal) as intake:
             prepared = self._prepare(table, intake, on_progress)
-            self._register(table, intake.origin, prepared, stamp, identity_of)
+            self._register(table, intake, prepared, stamp, identity_of)
         self._tell(self._add_advice(table, intake), on_report)
         return table
 
@@ -107,7 +107,7 @@ class Warehouse:
         stamp = origin.stamp()
         intake = take_in_place(table, origin, self._folder)
         check_in_place(table, intake, self._folder)
-        self._register(table, origin, None, stamp, identity_of)
+        self._register(table, intake, None, stamp, identity_of)
         self._tell(intake.report, on_report)
         return table
 
@@ -141,7 +141,7 @@ class Warehouse:
             origin = Origin.of(str(file), table.format)
             with take_in(table, origin, self._folder, self._seal) as intake:
                 prepared = self._prepare(table, intake, on_progress)
-                self._register(table, origin, prepared, "", frame_identity)
+                self._register(table, intake, prepared, "", frame_identity)
         finally:
             file.unlink(missing_ok=True)
         self._tell(self._add_advice(table, intake), on_report)
@@ -150,10 +150,10 @@ class Warehouse:
     def _register(
         self,
         table: Table,
-        origin: Origin,
+        intake: Intake,
         prepared: str | None,
         stamp: str,
-        look: Callable[[Vault, Origin, Path | None], Identity],
+        look: Callable[[Vault, Intake, Path | None], Identity],
     ) -> None:
         def check(known: tuple[Registration, ...]) -> None:
             check_same_guarantee(table, map(self._schema, known))
@@ -164,14 +164,14 @@ class Warehouse:
                 population=table.population,
                 schema=table.to_json(),
                 schema_version=table.version,
-                fingerprint=self._vault.catalogue.fingerprint(origin.content()),
+                fingerprint=self._vault.catalogue.fingerprint(intake.origin.content()),
                 kind=table.kind,
                 budget=table.budget,
-                source=None if look is frame_identity else origin.place(),
+                source=None if look is frame_identity else intake.origin.place(),
                 prepared=prepared,
                 stamp=stamp,
                 unit=table.unit_column,
-                identity=look(self._vault, origin, file),
+                identity=look(self._vault, intake, file),
                 check=check,
             )
 
@@ -208,24 +208,24 @@ class Warehouse:
         if known.prepared is None:
             intake = take_in_place(table, origin, self._folder)
             check_in_place(table, intake, self._folder)
-            renewed = self._renew(name, origin, None, stamp)
+            renewed = self._renew(name, intake, None, stamp)
         else:
             with take_in(table, origin, self._folder, self._seal) as intake:
                 prepared = self._prepare(table, intake, on_progress)
-                renewed = self._renew(name, intake.origin, prepared, stamp)
+                renewed = self._renew(name, intake, prepared, stamp)
             intake = replace(intake, report=self._add_advice(table, intake))
         self._tell(intake.report, on_report)
         return renewed
 
-    def _renew(self, name: str, origin: Origin, prepared: str | None, stamp: str) -> Registration:
+    def _renew(self, name: str, intake: Intake, prepared: str | None, stamp: str) -> Registration:
         with self._settle(name, prepared) as file:
             return self._vault.catalogue.refresh(
                 name,
-                fingerprint=self._vault.catalogue.fingerprint(origin.content()),
+                fingerprint=self._vault.catalogue.fingerprint(intake.origin.content()),
                 prepared=prepared,
                 stamp=stamp,
-                source=origin.place(),
-                identity=identity_of(self._vault, origin, file),
+                source=intake.origin.place(),
+                identity=identity_of(self._vault, intake, file),
             )
 
     def _prepare(self, table: Table, intake: Intake, on_progress: Progress | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 from discreet.engines.duckdb.scratch import Scratch
 from discreet.engines.duckdb.sealing import Seal, is_sealed, require_seal
@@ -100,7 +100,7 @@ class DuckDB:
         engine = cls.__new__(cls)
         order = Order(
             database=":memory:",
-            commands=_COMMANDS,
+            commands=("names", *_COMMANDS),
             statements=opening(source, given),
             settings=_settings(memory_limit, threads),
         )
@@ -144,7 +144,7 @@ class DuckDB:
             return
         holding = self._own_holding()
         with holding.lock:
-            opened = self._attempt(holding, "SELECT 1") is not None
+            opened = self._attempt(holding, "rows", "SELECT 1") is not None
         if not opened:
             raise Unavailable(
                 "the prepared rows could not be opened; their data key may be another one. "
@@ -210,11 +210,19 @@ class DuckDB:
         """
         holding = self._own_holding()
         with holding.lock:
-            rows = self._attempt(holding, sql)
+            rows = self._attempt(holding, "rows", sql)
         if rows is None:
             # Raised here, outside any handler, so that no reason hangs on it as a context.
             raise Unavailable(MESSAGE)
-        return rows
+        return cast(list[tuple[Cell, ...]], rows)
+
+    def columns(self) -> list[tuple[str, str]] | None:
+        """Names and types of the columns of a source in place; None where it cannot be read."""
+        holding = self._own_holding()
+        with holding.lock:
+            return cast(
+                list[tuple[str, str]] | None, self._attempt(holding, "names", "FROM source")
+            )
 
     def close(self) -> None:
         """End the child; the next statement starts a new one."""
@@ -243,15 +251,14 @@ class DuckDB:
             holding.child = Child(order)
         return holding.child
 
-    def _attempt(self, holding: _Holding, sql: str) -> list[tuple[Cell, ...]] | None:
+    def _attempt(self, holding: _Holding, command: str, sql: str) -> Any | None:
         try:
-            rows = self._child(holding).ask("rows", sql, limit_seconds=self._seconds)
+            return self._child(holding).ask(command, sql, limit_seconds=self._seconds)
         except (Failed, OSError) as failure:
             self.last_failure = str(failure)
             if holding.child is None or not holding.child.alive():
                 holding.drop()
             return None
-        return cast(list[tuple[Cell, ...]], rows)
 
 
 def _attach(path: Path, name: str, seal: Seal | None) -> str:

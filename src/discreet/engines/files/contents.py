@@ -5,13 +5,13 @@ file they are in. Exact functions of the data: to be keyed and kept in the vault
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from discreet.engines.files.sources import ask_rows
 from discreet.engines.process.child import quote
-from discreet.schema.format import PLAIN, Format
+from discreet.engines.protocol import Cell
+from discreet.errors import Unavailable
 
 __all__ = ["file_end", "text_code", "value_codes"]
 
@@ -51,40 +51,35 @@ def text_code(file: Path) -> bytes:
         return hashlib.file_digest(content, "sha256").digest()
 
 
-def value_codes(source: str, given: Format = PLAIN) -> list[bytes]:
+def value_codes(
+    types: Mapping[str, str], rows: Callable[[str], list[tuple[Cell, ...]]]
+) -> list[bytes]:
     """Codes of the values of a file's rows, in whatever order and kind of file.
 
-    Empty without rows, and where a column cannot be read, which a schema need not declare. Numbers
-    count by their value, texts without regard to capitals, a day as its midnight, NaN as missing:
-    so a CSV copy of a Parquet file mostly has the same code. Names of columns count. Moments with a
-    time zone count as they are and, in a second code, as the same moments in UTC without one:
-    copies of either type share a code. They are exact functions of the data: to be keyed, and kept
-    in the vault.
-    >>> value_codes("absent.csv")
-    Traceback (most recent call last):
-    discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
+    `rows` answers a SELECT from `source`, which has these columns. Empty without rows, and where a
+    column cannot be read, which a schema need not declare. Numbers count by their value, texts
+    without regard to capitals, a day as its midnight, NaN as missing: so a CSV copy of a Parquet
+    file mostly has the same code. Names of columns count. Moments with a time zone count as they
+    are and, in a second code, as the same moments in UTC without one: copies of either type share
+    a code. They are exact functions of the data: to be keyed, and kept in the vault.
+    >>> value_codes({"k": "BIGINT"}, lambda sql: [(0, None)])
+    []
     """
-    names: list[str] = []
-
-    def statement(types: Mapping[str, str]) -> str:
-        columns = (name for name in types if not name.startswith(_INDEX))
-        names.extend(sorted(columns, key=str.casefold))
-        plain = [(quote(name), types[name]) for name in names]
-        in_utc = [
-            (f"CAST({name} AS TIMESTAMP)" if kind == _ZONED else name, kind) for name, kind in plain
-        ]
-        sums = [
-            f"sum(md5_number_lower(concat_ws(chr(31), {_texts(text)})))"
-            for text in ([plain] if in_utc == plain else [plain, in_utc])
-        ]
-        return f"SELECT count(*), {', '.join(sums)} FROM source"
-
-    rows = ask_rows(source, statement, given)
-    if rows is None or not rows[0][0]:
+    names = sorted((name for name in types if not name.startswith(_INDEX)), key=str.casefold)
+    plain = [(quote(name), types[name]) for name in names]
+    in_utc = [
+        (f"CAST({name} AS TIMESTAMP)" if kind == _ZONED else name, kind) for name, kind in plain
+    ]
+    sums = [
+        f"sum(md5_number_lower(concat_ws(chr(31), {_texts(text)})))"
+        for text in ([plain] if in_utc == plain else [plain, in_utc])
+    ]
+    try:
+        ((count, *codes),) = rows(f"SELECT count(*), {', '.join(sums)} FROM source")
+    except Unavailable:
         return []
-    count, *sums = rows[0]
     columns = "\0".join(name.casefold() for name in names)
-    return [f"{columns}\0\0{(count, total)}".encode() for total in sums]
+    return [f"{columns}\0\0{(count, code)}".encode() for code in codes] if count else []
 
 
 def _texts(columns: Sequence[tuple[str, str]]) -> str:

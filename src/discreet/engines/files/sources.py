@@ -14,7 +14,7 @@ from discreet.engines.process.child import Child, Failed, Order, quote, text
 from discreet.errors import SchemaError
 from discreet.schema.format import PLAIN, Format
 
-__all__ = ["ask_rows", "describe", "number_rows", "opening", "openings", "relation", "table_of"]
+__all__ = ["describe", "number_rows", "opening", "openings", "relation", "table_of"]
 
 _ORIGIN = "origin"
 _LIMIT_SECONDS = 60.0
@@ -168,10 +168,15 @@ def openings(
     return tuple(statements)
 
 
-def describe(source: str, given: Format = PLAIN) -> list[tuple[str, str]]:
+def describe(
+    source: str,
+    given: Format = PLAIN,
+    columns_of: Callable[[], list[tuple[str, str]] | None] | None = None,
+) -> list[tuple[str, str]]:
     """Names and DuckDB types of a source's columns; a CSV file's are all text.
 
-    A collation is named if it calls texts of different bytes equal.
+    A collation is named if it calls texts of different bytes equal. `columns_of` asks a child that
+    has the source open; without it one is started.
     >>> describe("absent.parquet")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.parquet' does not exist; check the path.
@@ -182,8 +187,11 @@ def describe(source: str, given: Format = PLAIN) -> list[tuple[str, str]]:
         return [
             (name, "VARCHAR") for name in names if file.kind == "CSV" or name not in (FILE, LINE)
         ]
-    order = Order(database=":memory:", commands=("names",), statements=opening(source, given))
-    columns = _ask(order, "names", "FROM source")
+    if columns_of is None:
+        order = Order(database=":memory:", commands=("names",), statements=opening(source, given))
+        columns = _ask(order, "names", "FROM source")
+    else:
+        columns = columns_of()
     if columns is None:
         raise file.unreadable()
     return [(str(name), str(kind)) for name, kind in columns]
@@ -199,27 +207,3 @@ def table_of(source: str) -> tuple[str, str] | None:
     """
     file = source_files(source)
     return _table(file) if file.kind == "DuckDB" else None
-
-
-def ask_rows(
-    source: str, statement: Callable[[Mapping[str, str]], str], given: Format = PLAIN
-) -> list[tuple[int | None, ...]] | None:
-    """The rows of a SELECT from `source`, written for the names and types of its columns.
-
-    None where they cannot be read; the reason may quote rows. Rows are exact.
-    >>> ask_rows("absent.csv", lambda types: "SELECT 1")
-    Traceback (most recent call last):
-    discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
-    """
-    order = Order(
-        database=":memory:", commands=("names", "rows"), statements=opening(source, given)
-    )
-    try:
-        with Child(order) as child:
-            types = dict(child.ask("names", "FROM source", limit_seconds=_LIMIT_SECONDS))
-            rows: list[tuple[int | None, ...]] = child.ask(
-                "rows", statement(types), limit_seconds=None
-            )
-            return rows
-    except (Failed, OSError):
-        return None

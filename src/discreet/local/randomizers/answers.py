@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.mechanisms.shared.integers import clamp_categories
 from discreet.rationals import exp_bounds, whole
 
 __all__ = [
     "Bounds",
-    "bit_rows",
-    "clamped",
-    "codes",
-    "column_sums",
-    "counted",
-    "exactly",
+    "chance_bounds",
+    "clamp_answers",
+    "count_codes",
     "kept_bounds",
+    "read_bit_rows",
+    "read_codes",
     "read_coin_bits",
     "release",
+    "sum_columns",
 ]
 
 Bounds = Callable[[int], tuple[Fraction, Fraction]]
@@ -36,7 +37,7 @@ def read_coin_bits(value: int | None) -> int | None:
     return None if value is None else whole(value, "coin_bits", least=16, most=256)
 
 
-def exactly(chance: Fraction) -> Bounds:
+def chance_bounds(chance: Fraction) -> Bounds:
     """The bracket of a chance that is rational."""
     return lambda _digits: (chance, chance)
 
@@ -64,7 +65,7 @@ def kept_bounds(
             f"epsilon is {float(epsilon):g}; coins of {coin_bits} bits cannot tell it from 0. "
             "Use more coin_bits, or a larger epsilon."
         )
-    return exactly(chance)
+    return chance_bounds(chance)
 
 
 def release(
@@ -77,60 +78,52 @@ def release(
     Privacy: that of `draw`, for each report.
     """
     if not isinstance(exact, list | np.ndarray):
-        noisy = draw(clamped([exact], categories))[0]
+        noisy = draw(clamp_answers([exact], categories))[0]
         return int(noisy) if noisy.ndim == 0 else noisy
-    held = clamped(exact, categories)
+    held = clamp_answers(exact, categories)
     rows = max(1, _CELLS // width)
     starts = range(0, max(1, len(held)), rows)
     return np.concatenate([draw(held[start : start + rows]) for start in starts])
 
 
-def clamped(exact: Any, categories: int) -> NDArray[np.int64]:
+def clamp_answers(exact: Any, categories: int) -> NDArray[np.int64]:
     """One-dimensional categories, each moved to the nearest that exists.
 
     Privacy: NONE: the result is exact; it goes to a randomizer.
     """
-    given = np.asarray(exact, dtype=object if isinstance(exact, list) else None)
-    if given.ndim != 1:
-        raise InvalidValue(f"answers come in {given.ndim} dimensions; pass one per respondent.")
-    if given.dtype.kind == "O":
-        if not all(isinstance(entry, int | np.integer | np.bool_) for entry in given):
-            raise InvalidValue("an answer is not an integer; number the categories from 0.")
-        return np.array([min(max(int(v), 0), categories - 1) for v in given], dtype=np.int64)
-    if given.dtype.kind not in "iub":
-        raise InvalidValue(f"answers come as an array of {given.dtype}; number them from 0.")
-    numbers = given.astype(np.int64) if given.dtype.kind == "b" else given
-    limited: NDArray[np.int64] = np.maximum(np.minimum(numbers, categories - 1), 0).astype(np.int64)
-    return limited
+    answers = np.asarray(exact, dtype=object if isinstance(exact, list) else None)
+    if answers.ndim != 1:
+        raise InvalidValue(f"answers come in {answers.ndim} dimensions; pass one per respondent.")
+    return clamp_categories(answers, categories)
 
 
-def codes(reports: Any, cells: int) -> NDArray[np.int64]:
+def read_codes(reports: Any, cells: int) -> NDArray[np.int64]:
     """Reports that are single numbers 0, ..., cells - 1; anything else is refused."""
-    given = np.asarray(reports)
-    if given.size == 0:
+    noisy = np.asarray(reports)
+    if noisy.size == 0:
         return np.zeros(0, dtype=np.int64)
-    if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < 0 or given.max() >= cells:
+    if noisy.dtype.kind not in "iu" or noisy.ndim != 1 or noisy.min() < 0 or noisy.max() >= cells:
         raise InvalidValue(f"a report is malformed; each is an integer from 0 to {cells - 1}.")
-    return given.astype(np.int64, copy=False)
+    return noisy.astype(np.int64, copy=False)
 
 
-def bit_rows(reports: Any, cells: int) -> NDArray[np.uint8]:
+def read_bit_rows(reports: Any, cells: int) -> NDArray[np.uint8]:
     """Reports that are rows of `cells` zeros and ones; anything else is refused."""
-    given = np.asarray(reports)
-    if given.size == 0:
+    noisy = np.asarray(reports)
+    if noisy.size == 0:
         return np.zeros((0, cells), dtype=np.uint8)
-    shaped = given.ndim == 2 and given.shape[1] == cells and given.dtype.kind in "iub"
-    if not shaped or given.min() < 0 or given.max() > 1:
+    shaped = noisy.ndim == 2 and noisy.shape[1] == cells and noisy.dtype.kind in "iub"
+    if not shaped or noisy.min() < 0 or noisy.max() > 1:
         raise InvalidValue(f"a report is malformed; each is a row of {cells} zeros and ones.")
-    return given.astype(np.uint8, copy=False)
+    return noisy.astype(np.uint8, copy=False)
 
 
-def counted(noisy: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+def count_codes(noisy: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
     """How many of the codes fall on each cell."""
     return np.bincount(noisy, minlength=cells).astype(np.int64)
 
 
-def column_sums(noisy: NDArray[np.uint8]) -> NDArray[np.int64]:
+def sum_columns(noisy: NDArray[np.uint8]) -> NDArray[np.int64]:
     """How many rows have each bit set."""
     sums: NDArray[np.int64] = noisy.sum(axis=0, dtype=np.int64)
     return sums

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.randomizers.answers import codes, counted, kept_bounds, read_coin_bits, release
+from discreet.local.randomizers.answers import (
+    count_codes,
+    kept_bounds,
+    read_codes,
+    read_coin_bits,
+    release,
+)
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
@@ -93,8 +99,8 @@ class HadamardResponse:
         [1, 2, 1]
         """
         columns = 1 << self.report_bits
-        noisy = codes(reports, columns)
-        sums = counted(noisy, columns)
+        noisy = read_codes(reports, columns)
+        sums = count_codes(noisy, columns)
         width = 1
         while width < columns:
             pairs = sums.reshape(-1, 2, width)
@@ -102,13 +108,13 @@ class HadamardResponse:
             width *= 2
         return (noisy.size + sums[1 : self.categories + 1]) // 2
 
-    def supported(self, reports: Any) -> NDArray[np.bool_]:
+    def mark_supported(self, reports: Any) -> NDArray[np.bool_]:
         """The rows that are +1 in each reported column.
 
-        >>> HadamardResponse(epsilon=1, categories=3).supported([1]).tolist()
+        >>> HadamardResponse(epsilon=1, categories=3).mark_supported([1]).tolist()
         [[False, True, False]]
         """
-        column = codes(reports, 1 << self.report_bits)[:, None]
+        column = read_codes(reports, 1 << self.report_bits)[:, None]
         return ~_minus(np.arange(1, self.categories + 1), column)
 
 

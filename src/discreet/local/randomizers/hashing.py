@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local.randomizers.answers import kept_bounds, read_coin_bits, release
+from discreet.local.randomizers.answers import Bounds, kept_bounds, read_coin_bits, release
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
@@ -101,12 +101,10 @@ class LocalHashing:
         >>> [round(float(c), 4) for c in LocalHashing(epsilon=1, categories=50).chances()]
         [0.4754, 0.25]
         """
-        kept = kept_bounds(epsilon=self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits)(40)[
-            0
-        ]
+        truth = self._bounds()(40)[0]
         full, more = divmod(_PRIME, self.sides)  # `more` residues have full + 1 preimages
         meet = Fraction(more * (full + 1) ** 2 + (self.sides - more) * full**2, _PRIME**2)
-        return kept, kept * meet + (1 - kept) * (1 - meet) / (self.sides - 1)
+        return truth, truth * meet + (1 - truth) * (1 - meet) / (self.sides - 1)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The row for one answer, or a row for each of several.
@@ -121,13 +119,9 @@ class LocalHashing:
         width = self._limbs() + 1
         function = dice(_PRIME, held.size * width, bits).reshape(held.size, width)
         hashed = self._hash(function, held)
-        kept = flips(
-            kept_bounds(epsilon=self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits),
-            held.size,
-            bits,
-        )
+        keeps = flips(self._bounds(), held.size, bits)
         moved = (hashed + 1 + dice(self.sides - 1, held.size, bits)) % self.sides
-        return np.column_stack([function, np.where(kept, hashed, moved)])
+        return np.column_stack([function, np.where(keeps, hashed, moved)])
 
     def _hash(self, function: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Row by row, or of every value under every function when the shapes say so."""
@@ -160,10 +154,10 @@ class LocalHashing:
             total += self._agree(noisy[start : start + rows], wanted).sum(axis=0, dtype=np.int64)
         return total
 
-    def supported(self, reports: Any) -> NDArray[np.bool_]:
+    def mark_supported(self, reports: Any) -> NDArray[np.bool_]:
         """The categories whose hash each report agrees with.
 
-        >>> LocalHashing(epsilon=1, categories=3).supported([[1, 0, 2]]).tolist()
+        >>> LocalHashing(epsilon=1, categories=3).mark_supported([[1, 0, 2]]).tolist()
         [[False, False, True]]
         """
         return self._agree(self._read(reports), np.arange(self.categories))
@@ -172,16 +166,19 @@ class LocalHashing:
         return np.equal(self._hash(noisy[:, None, :-1], wanted), noisy[:, None, -1])
 
     def _read(self, reports: Any) -> NDArray[np.int64]:
-        given, width = np.asarray(reports), self._limbs() + 2
-        if given.size == 0:
+        noisy, width = np.asarray(reports), self._limbs() + 2
+        if noisy.size == 0:
             return np.zeros((0, width), dtype=np.int64)
-        shaped = given.ndim == 2 and given.shape[1] == width and given.dtype.kind in "iu"
-        if not shaped or given.min() < 0 or (given.max(axis=0) >= self._limits()).any():
+        shaped = noisy.ndim == 2 and noisy.shape[1] == width and noisy.dtype.kind in "iu"
+        if not shaped or noisy.min() < 0 or (noisy.max(axis=0) >= self._limits()).any():
             raise InvalidValue(
                 f"a report is malformed; each is a row of {width} integers: "
                 f"{width - 1} below {_PRIME} and one below {self.sides}."
             )
-        return given.astype(np.int64, copy=False)
+        return noisy.astype(np.int64, copy=False)
+
+    def _bounds(self) -> Bounds:
+        return kept_bounds(epsilon=self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits)
 
     def _limits(self) -> NDArray[np.int64]:
         return np.array([_PRIME] * (self._limbs() + 1) + [self.sides], dtype=np.int64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.randomizers.answers import codes, counted
+from discreet.local.randomizers.answers import count_codes, read_codes
 from discreet.local.randomizers.numbers import positions
 from discreet.local.randomizers.one_bit import OneBit
 from discreet.local.randomizers.piecewise import Piecewise
@@ -126,15 +126,15 @@ class Hybrid:
         >>> Hybrid(epsilon=2, lower=0, upper=2, step=1).count([0, 4]).tolist()
         [1, 0, 0, 0, 1]
         """
-        return counted(codes(reports, self.cells), self.cells)
+        return count_codes(read_codes(reports, self.cells), self.cells)
 
-    def decoded(self) -> NDArray[np.float64]:
+    def decode_cells(self) -> NDArray[np.float64]:
         """The number each output stands for.
 
-        >>> Hybrid(epsilon=2, lower=-1, upper=1, step=1).decoded().round(2).tolist()
+        >>> Hybrid(epsilon=2, lower=-1, upper=1, step=1).decode_cells().round(2).tolist()
         [-1.47, 0.0, 1.47, -1.31, 1.31]
         """
-        return np.concatenate([self.piecewise.decoded(), self.one_bit.decoded()])
+        return np.concatenate([self.piecewise.decode_cells(), self.one_bit.decode_cells()])
 
     def variance(self, exact: Any) -> float:
         """The variance of a decoded report on this answer: both parts have its expectation.

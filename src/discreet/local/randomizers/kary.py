@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.randomizers.answers import codes, counted, kept_bounds, read_coin_bits, release
+from discreet.local.randomizers.answers import (
+    count_codes,
+    kept_bounds,
+    read_codes,
+    read_coin_bits,
+    release,
+)
 from discreet.loss import Pure
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.noise.bits import BitSource, system
@@ -63,8 +69,8 @@ class KaryResponse:
         >>> round(float(KaryResponse(epsilon=1).chances()[0]), 6)
         0.731059
         """
-        kept = self._mechanism().truth_bounds()[0]
-        return kept, (1 - kept) / (self.categories - 1)
+        truth = self._mechanism().truth_bounds()[0]
+        return truth, (1 - truth) / (self.categories - 1)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The category to report, or an array of them.
@@ -82,15 +88,15 @@ class KaryResponse:
         >>> KaryResponse(epsilon=1).count([0, 1, 1]).tolist()
         [1, 2]
         """
-        return counted(codes(reports, self.categories), self.categories)
+        return count_codes(read_codes(reports, self.categories), self.categories)
 
-    def supported(self, reports: Any) -> NDArray[np.bool_]:
+    def mark_supported(self, reports: Any) -> NDArray[np.bool_]:
         """The named category, as a row for each report.
 
-        >>> KaryResponse(epsilon=1).supported([1]).tolist()
+        >>> KaryResponse(epsilon=1).mark_supported([1]).tolist()
         [[False, True]]
         """
-        named = codes(reports, self.categories)[:, None]
+        named = read_codes(reports, self.categories)[:, None]
         return np.equal(named, np.arange(self.categories))
 
     def _mechanism(self) -> RandomizedResponse:

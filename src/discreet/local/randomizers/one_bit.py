@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.randomizers.answers import codes, counted, kept_bounds, read_coin_bits
+from discreet.local.randomizers.answers import count_codes, kept_bounds, read_codes, read_coin_bits
 from discreet.local.randomizers.numbers import positions, read_lattice, span
 from discreet.loss import Pure
 from discreet.mechanisms.additive.lattice import Lattice
@@ -86,8 +86,8 @@ class OneBit:
         """
         held, single = positions(self.lattice, exact)
         upper = dice(span(self.lattice)[1], held.size, bits) < held
-        kept = flips(kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits), held.size, bits)
-        noisy = np.equal(upper, kept).astype(np.int64)
+        keeps = flips(kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits), held.size, bits)
+        noisy = np.equal(upper, keeps).astype(np.int64)
         return int(noisy[0]) if single else noisy
 
     def count(self, reports: Any) -> NDArray[np.int64]:
@@ -96,12 +96,12 @@ class OneBit:
         >>> OneBit(epsilon=1, lower=0, upper=10, step=1).count([0, 1, 1]).tolist()
         [1, 2]
         """
-        return counted(codes(reports, 2), 2)
+        return count_codes(read_codes(reports, 2), 2)
 
-    def decoded(self) -> NDArray[np.float64]:
+    def decode_cells(self) -> NDArray[np.float64]:
         """What the two bits stand for: both lie outside the range.
 
-        >>> OneBit(epsilon=1, lower=-1, upper=1, step=1).decoded().round(3).tolist()
+        >>> OneBit(epsilon=1, lower=-1, upper=1, step=1).decode_cells().round(3).tolist()
         [-2.164, 2.164]
         """
         low, high = self._ends()
@@ -121,7 +121,7 @@ class OneBit:
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         first, steps = span(self.lattice)
-        kept = kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[0]
+        truth = kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[0]
         middle = self.lattice.step * (first + Fraction(steps, 2))
-        reach = self.lattice.step * steps / (2 * (2 * kept - 1))
+        reach = self.lattice.step * steps / (2 * (2 * truth - 1))
         return middle - reach, middle + reach

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.randomizers.answers import Bounds, codes, counted, kept_bounds, read_coin_bits
+from discreet.local.randomizers.answers import (
+    Bounds,
+    count_codes,
+    kept_bounds,
+    read_codes,
+    read_coin_bits,
+)
 from discreet.local.randomizers.numbers import positions, read_lattice, span
 from discreet.loss import Pure
 from discreet.mechanisms.additive.lattice import Lattice
@@ -119,12 +125,12 @@ class Piecewise:
         >>> Piecewise(epsilon=1, lower=0, upper=2, step=1).count([0, 2, 2]).tolist()
         [1, 0, 2]
         """
-        return counted(codes(reports, self.cells), self.cells)
+        return count_codes(read_codes(reports, self.cells), self.cells)
 
-    def decoded(self) -> NDArray[np.float64]:
+    def decode_cells(self) -> NDArray[np.float64]:
         """The number each output stands for: its expectation is the answer.
 
-        >>> Piecewise(epsilon=2, lower=-1, upper=1, step=1).decoded().round(3).tolist()
+        >>> Piecewise(epsilon=2, lower=-1, upper=1, step=1).decode_cells().round(3).tolist()
         [-1.47, 0.0, 1.47]
         """
         offset, slope = self._line()
@@ -152,8 +158,8 @@ class Piecewise:
     def _weights(self) -> tuple[Fraction, Fraction]:
         """The probability of one output in the window, and of one outside."""
         steps = span(self.lattice)[1]
-        kept = self._bounds()(40)[0]
-        return kept / self.window, (1 - kept) / steps
+        truth = self._bounds()(40)[0]
+        return truth / self.window, (1 - truth) / steps
 
     def _bounds(self) -> Bounds:
         rest = span(self.lattice)[1]

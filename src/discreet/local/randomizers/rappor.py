@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local.randomizers.answers import bit_rows, column_sums, exactly, release
+from discreet.local.randomizers.answers import chance_bounds, read_bit_rows, release, sum_columns
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import flips
@@ -37,11 +37,8 @@ class Rappor:
     high: Fraction
 
     def __init__(self, *, categories: int, blur: Number, low: Number = 0, high: Number = 1) -> None:
-        share, below, above = (
-            probability(blur, "blur"),
-            probability(low, "low"),
-            probability(high, "high"),
-        )
+        share = probability(blur, "blur")
+        below, above = probability(low, "low"), probability(high, "high")
         if not 0 < share < 1:
             raise InvalidValue(
                 f"blur is {blur}; it must lie above 0, where copies are not private, "
@@ -73,8 +70,8 @@ class Rappor:
         >>> round(float(Rappor(categories=4, blur=0.5, low=0.25, high=0.75).report_epsilon), 6)
         1.021651
         """
-        kept, other = self.chances()
-        return log_bounds(kept * (1 - other) / (other * (1 - kept)))[1]
+        own, other = self.chances()
+        return log_bounds(own * (1 - other) / (other * (1 - own)))[1]
 
     @property
     def cells(self) -> int:
@@ -102,10 +99,7 @@ class Rappor:
         (Fraction(5, 8), Fraction(3, 8))
         """
         half = self.blur / 2
-        return (
-            (1 - half) * self.high + half * self.low,
-            half * self.high + (1 - half) * self.low,
-        )
+        return ((1 - half) * self.high + half * self.low, half * self.high + (1 - half) * self.low)
 
     def remember(self, exact: Any, bits: BitSource = system) -> Any:
         """The permanent copy of an answer, drawn once and kept by the respondent.
@@ -123,12 +117,12 @@ class Rappor:
         >>> Rappor(categories=2, blur=0.5).report([0, 1]).tolist()
         [0, 1]
         """
-        given = np.asarray(permanent)
-        copies = bit_rows(np.atleast_2d(given), self.categories)
-        set_low = flips(exactly(self.low), copies.size, bits).reshape(copies.shape)
-        set_high = flips(exactly(self.high), copies.size, bits).reshape(copies.shape)
+        stored = np.asarray(permanent)
+        copies = read_bit_rows(np.atleast_2d(stored), self.categories)
+        set_low = flips(chance_bounds(self.low), copies.size, bits).reshape(copies.shape)
+        set_high = flips(chance_bounds(self.high), copies.size, bits).reshape(copies.shape)
         noisy = np.where(copies == 1, set_high, set_low).astype(np.uint8)
-        return noisy[0] if given.ndim == 1 else noisy
+        return noisy[0] if stored.ndim == 1 else noisy
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """A report from a permanent copy that is made now and forgotten.
@@ -141,7 +135,7 @@ class Rappor:
         return self.report(self.remember(exact, bits), bits)
 
     def _copy(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.uint8]:
-        changed = flips(exactly(self.blur / 2), held.size * self.categories, bits)
+        changed = flips(chance_bounds(self.blur / 2), held.size * self.categories, bits)
         noisy = changed.reshape(held.size, self.categories)
         noisy[np.arange(held.size), held] ^= True
         return noisy.astype(np.uint8)
@@ -152,12 +146,12 @@ class Rappor:
         >>> Rappor(categories=2, blur=0.5).count([[1, 1], [0, 1]]).tolist()
         [1, 2]
         """
-        return column_sums(bit_rows(reports, self.categories))
+        return sum_columns(read_bit_rows(reports, self.categories))
 
-    def supported(self, reports: Any) -> NDArray[np.bool_]:
+    def mark_supported(self, reports: Any) -> NDArray[np.bool_]:
         """The bits themselves.
 
-        >>> Rappor(categories=2, blur=0.5).supported([[0, 1]]).tolist()
+        >>> Rappor(categories=2, blur=0.5).mark_supported([[0, 1]]).tolist()
         [[False, True]]
         """
-        return bit_rows(reports, self.categories).astype(np.bool_)
+        return read_bit_rows(reports, self.categories).astype(np.bool_)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.local.randomizers.answers import (
     Bounds,
-    bit_rows,
-    column_sums,
     kept_bounds,
+    read_bit_rows,
     read_coin_bits,
     release,
+    sum_columns,
 )
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
@@ -86,8 +86,8 @@ class SubsetSelection:
         >>> [round(float(c), 4) for c in SubsetSelection(epsilon=1, categories=11).chances()]
         [0.5048, 0.2495]
         """
-        kept = self._bounds()(40)[0]
-        return kept, (self.size - kept) / (self.categories - 1)
+        truth = self._bounds()(40)[0]
+        return truth, (self.size - truth) / (self.categories - 1)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The set for one answer as a row of zeros and ones, or a row for each of several.
@@ -96,12 +96,14 @@ class SubsetSelection:
         >>> SubsetSelection(epsilon=1, categories=5).release([0, 4]).shape
         (2, 5)
         """
-        return release(exact, self.categories, self.categories, lambda held: self._set(held, bits))
+        return release(
+            exact, self.categories, self.categories, lambda held: self._draw_set(held, bits)
+        )
 
-    def _set(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.uint8]:
+    def _draw_set(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.uint8]:
         everyone = np.arange(held.size)
         joins = flips(self._bounds(), held.size, bits)
-        others = self._others(held.size, bits)
+        others = self._draw_others(held.size, bits)
         # Where the true category joins, one uniform member of the others makes room for it.
         leaves = dice(self.size, held.size, bits)
         rank = others.cumsum(axis=1, dtype=np.int32) - 1
@@ -114,14 +116,14 @@ class SubsetSelection:
         turned: NDArray[np.uint8] = noisy[everyone[:, None], places].astype(np.uint8)
         return turned
 
-    def _others(self, rows: int, bits: BitSource) -> NDArray[np.bool_]:
+    def _draw_others(self, rows: int, bits: BitSource) -> NDArray[np.bool_]:
         """Uniform sets of `size` of the k - 1 other categories: Floyd's algorithm, row by row."""
         everyone = np.arange(rows)
         chosen = np.zeros((rows, self.categories - 1), dtype=np.bool_)
         for newest in range(self.categories - 1 - self.size, self.categories - 1):
             drawn = dice(newest + 1, rows, bits)
-            taken = chosen[everyone, drawn]
-            chosen[everyone, np.where(taken, newest, drawn)] = True
+            already = chosen[everyone, drawn]
+            chosen[everyone, np.where(already, newest, drawn)] = True
         return chosen
 
     def count(self, reports: Any) -> NDArray[np.int64]:
@@ -130,18 +132,18 @@ class SubsetSelection:
         >>> SubsetSelection(epsilon=1, categories=3).count([[1, 0, 0], [0, 0, 1]]).tolist()
         [1, 0, 1]
         """
-        return column_sums(self._read(reports))
+        return sum_columns(self._read(reports))
 
-    def supported(self, reports: Any) -> NDArray[np.bool_]:
+    def mark_supported(self, reports: Any) -> NDArray[np.bool_]:
         """The members of each set.
 
-        >>> SubsetSelection(epsilon=1, categories=3).supported([[0, 1, 0]]).tolist()
+        >>> SubsetSelection(epsilon=1, categories=3).mark_supported([[0, 1, 0]]).tolist()
         [[False, True, False]]
         """
         return self._read(reports).astype(np.bool_)
 
     def _read(self, reports: Any) -> NDArray[np.uint8]:
-        noisy = bit_rows(reports, self.categories)
+        noisy = read_bit_rows(reports, self.categories)
         if (noisy.sum(axis=1, dtype=np.int64) != self.size).any():
             raise InvalidValue(f"a report is malformed; each is a set of {self.size} categories.")
         return noisy

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.local.randomizers.answers import (
-    bit_rows,
-    column_sums,
     kept_bounds,
+    read_bit_rows,
     read_coin_bits,
     release,
+    sum_columns,
 )
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
@@ -68,9 +68,8 @@ class UnaryEncoding:
         >>> [round(float(c), 4) for c in UnaryEncoding(epsilon=1, categories=5).chances()]
         [0.5, 0.2689]
         """
-        return Fraction(1, 2), 1 - kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[
-            0
-        ]
+        stays = kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[0]
+        return Fraction(1, 2), 1 - stays
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The row of bits for one answer, or a row for each of several.
@@ -97,12 +96,12 @@ class UnaryEncoding:
         >>> UnaryEncoding(epsilon=1, categories=2).count([[1, 1], [0, 1]]).tolist()
         [1, 2]
         """
-        return column_sums(bit_rows(reports, self.categories))
+        return sum_columns(read_bit_rows(reports, self.categories))
 
-    def supported(self, reports: Any) -> NDArray[np.bool_]:
+    def mark_supported(self, reports: Any) -> NDArray[np.bool_]:
         """The bits themselves.
 
-        >>> UnaryEncoding(epsilon=1, categories=2).supported([[0, 1]]).tolist()
+        >>> UnaryEncoding(epsilon=1, categories=2).mark_supported([[0, 1]]).tolist()
         [[False, True]]
         """
-        return bit_rows(reports, self.categories).astype(np.bool_)
+        return read_bit_rows(reports, self.categories).astype(np.bool_)

@@ -36,9 +36,9 @@ class DiscreteGaussian:
         >>> DiscreteGaussian.of_variance(2).loss(Sensitivity.single(1)).rho
         Fraction(1, 4)
         """
-        made = object.__new__(cls)
-        object.__setattr__(made, "sigma_squared", positive(variance, "variance"))
-        return made
+        mechanism = object.__new__(cls)
+        object.__setattr__(mechanism, "sigma_squared", positive(variance, "variance"))
+        return mechanism
 
     @property
     def sigma(self) -> Fraction:

@@ -68,7 +68,7 @@ class Lattice:
 
     def _steps(self, exact: Any) -> int:
         if isinstance(exact, Decimal):
-            exact = _comparable(exact)
+            exact = _make_comparable(exact)
         if isinstance(exact, float) and not math.isfinite(exact):
             value = self.missing
             if not math.isnan(exact):
@@ -102,7 +102,7 @@ class Lattice:
         Fraction(1, 1)
         """
         span = round(self.upper / self.step) - round(self.lower / self.step)
-        most = min(_rounded_distance(real.per_group / self.step), span)
+        most = min(_round_distance(real.per_group / self.step), span)
         total = math.floor(real.total / self.step) + real.groups
         return Sensitivity(groups=real.groups, per_group=most, total=min(total, real.groups * most))
 
@@ -130,7 +130,7 @@ class Lattice:
         )
 
 
-def _comparable(exact: Decimal) -> Decimal | float:
+def _make_comparable(exact: Decimal) -> Decimal | float:
     """A decimal, or the float that clamps and rounds the same where it is no ordinary number."""
     if exact.is_nan():
         return math.nan
@@ -141,7 +141,7 @@ def _comparable(exact: Decimal) -> Decimal | float:
     return -0.0 if exact.is_signed() else 0.0
 
 
-def _rounded_distance(steps: Fraction) -> int:
+def _round_distance(steps: Fraction) -> int:
     """How far apart two numbers `steps` apart can be once rounded half to even."""
     whole = math.floor(steps)
     return whole if steps == whole and whole % 2 == 0 else whole + 1

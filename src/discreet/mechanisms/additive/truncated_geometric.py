@@ -34,8 +34,8 @@ class TruncatedGeometric:
 
     def __init__(self, *, scale: Number, lower: int, upper: int) -> None:
         for name, bound in (("lower", lower), ("upper", upper)):
-            given: object = bound
-            if isinstance(given, bool) or not isinstance(given, int):
+            number: object = bound
+            if isinstance(number, bool) or not isinstance(number, int):
                 raise InvalidValue(f"{name} is {bound!r}; it must be an integer.")
         if not _LIMITS.min <= lower <= upper <= _LIMITS.max:
             raise InvalidValue(
@@ -62,21 +62,21 @@ class TruncatedGeometric:
         >>> TruncatedGeometric(scale=1, lower=3, upper=3).release([0, 10**30])
         [3, 3]
         """
-        noisy = DiscreteLaplace(scale=self.scale).release(self._clamped(exact), bits)
-        within: Integers = self._clamped(noisy)
+        noisy = DiscreteLaplace(scale=self.scale).release(self._clamp(exact), bits)
+        within: Integers = self._clamp(noisy)
         return within
 
-    def _clamped(self, values: Any) -> Any:
+    def _clamp(self, values: Any) -> Any:
         if isinstance(values, np.ndarray):
             if values.dtype.kind not in "iuO":
                 return values  # refused by the noise
             if np.can_cast(values.dtype, np.int64):
                 return np.clip(values.astype(np.int64), self.lower, self.upper)
             held = np.empty(values.size, dtype=object)
-            held[:] = [self._clamped(value) for value in values.ravel()]
+            held[:] = [self._clamp(value) for value in values.ravel()]
             return held.reshape(values.shape)
         if isinstance(values, list):
-            return [self._clamped(value) for value in values]
+            return [self._clamp(value) for value in values]
         integer = isinstance(values, int | np.integer) and not isinstance(values, bool)
         return min(max(values, self.lower), self.upper) if integer else values
 

@@ -38,17 +38,17 @@ def deviations_95(noises: Sequence[DiscreteLaplace | DiscreteGaussian]) -> float
     if least == 0:
         return _ANY
     if len(laplace) == len(noises):
-        return min(_ANY, _smoothed(_LAPLACE, _LAPLACE_SMOOTHING, least))
+        return min(_ANY, _least_factor(_LAPLACE, _LAPLACE_SMOOTHING, least))
     if len(gaussian) < len(noises):
         return _ANY
-    ratio = max(math.sqrt(each.sigma_squared) / each.standard_deviation for each in gaussian)
-    found = min(_ANY, _SUBGAUSSIAN * ratio)
+    ratio = max(math.sqrt(noise.sigma_squared) / noise.standard_deviation for noise in gaussian)
+    widest = min(_ANY, _SUBGAUSSIAN * ratio)
     if least < _SMOOTHED:
-        return found
-    return min(found, _smoothed(_GAUSSIAN, _GAUSSIAN_SMOOTHING, least))
+        return widest
+    return min(widest, _least_factor(_GAUSSIAN, _GAUSSIAN_SMOOTHING, least))
 
 
-def _smoothed(pairs: tuple[tuple[float, float], ...], smoothing: float, least: float) -> float:
+def _least_factor(pairs: tuple[tuple[float, float], ...], smoothing: float, least: float) -> float:
     """The least factor of these, with A at most one over the least deviation of a noise."""
     wider = math.sqrt(1 + smoothing / least**2)
     return min(factor * wider + lattice / least for factor, lattice in pairs)

@@ -45,7 +45,7 @@ def sum_error(terms: Sequence[tuple[Fraction, _Noise]], confidence: Number) -> f
 @lru_cache(maxsize=256)
 def _quantile(terms: tuple[tuple[int, _Noise], ...], missed: Fraction) -> int:
     """An m with P(|sum of k X| > m) <= missed, the smallest one up to the grid."""
-    apart = sum(k * _single(noise, missed / len(terms)) for k, noise in terms)  # Bonferroni
+    apart = sum(k * _quantile_of(noise, missed / len(terms)) for k, noise in terms)  # Bonferroni
     if len(terms) == 1 or missed < 1000 * _SLACK:
         return apart
     reaches = [k * _reach(noise) for k, noise in terms]
@@ -54,7 +54,7 @@ def _quantile(terms: tuple[tuple[int, _Noise], ...], missed: Fraction) -> int:
     size = 1 << (2 * sum(cells) + 1).bit_length()
     product: Any = 1.0
     for (k, noise), count in zip(terms, cells, strict=True):
-        masses = _masses(noise, k, width, count)
+        masses = _chances_of_cells(noise, k, width, count)
         wrapped = np.zeros(size)
         wrapped[: count + 1] = masses
         wrapped[-count:] = masses[:0:-1]
@@ -69,7 +69,7 @@ def _quantile(terms: tuple[tuple[int, _Noise], ...], missed: Fraction) -> int:
     return min(apart, int(enough[0]) * width + off)
 
 
-def _single(noise: _Noise, missed: Fraction) -> int:
+def _quantile_of(noise: _Noise, missed: Fraction) -> int:
     if isinstance(noise, DiscreteLaplace):
         return laplace_quantile(noise.scale, missed)
     return gaussian_quantile(noise.sigma_squared, missed)
@@ -82,19 +82,19 @@ def _reach(noise: _Noise) -> int:
     return math.ceil(math.sqrt(2 * float(noise.sigma_squared) * math.log(2 / _FAR))) + 1
 
 
-def _masses(noise: _Noise, k: int, width: int, count: int) -> NDArray[np.float64]:
+def _chances_of_cells(noise: _Noise, k: int, width: int, count: int) -> NDArray[np.float64]:
     """The chances that k X lies in the cells around 0, width, 2 width, ..., count * width."""
     kind = np.int64 if (2 * count + 2) * width < 1 << 62 else object
     # The largest X in each cell: k X is less than half a cell above its middle.
     last = ((2 * np.arange(count + 1).astype(kind) + 1) * width - 1) // (2 * k)
-    beyond = _above(noise, last.astype(np.float64))
+    beyond = _chance_above(noise, last.astype(np.float64))
     masses: NDArray[np.float64] = np.empty(count + 1)
     masses[0] = 1 - 2 * beyond[0]
     masses[1:] = beyond[:-1] - beyond[1:]
     return masses
 
 
-def _above(noise: _Noise, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chance_above(noise: _Noise, steps: NDArray[np.float64]) -> NDArray[np.float64]:
     """P(X > steps)."""
     if isinstance(noise, DiscreteLaplace):
         scale = float(noise.scale)

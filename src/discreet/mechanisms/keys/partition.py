@@ -172,10 +172,7 @@ def _growth(
     if units == 1:
         return delta, delta
     step, all_steps = exp_bounds(epsilon, digits), exp_bounds(units * epsilon, digits)
-    return (
-        delta * (all_steps[0] - 1) / (step[1] - 1),
-        delta * (all_steps[1] - 1) / (step[0] - 1),
-    )
+    return (delta * (all_steps[0] - 1) / (step[1] - 1), delta * (all_steps[1] - 1) / (step[0] - 1))
 
 
 def _turning_point(epsilon: Fraction, delta: Fraction, digits: int) -> int:

@@ -32,9 +32,9 @@ class Threshold:
 
     Privacy: the loss of the noise, and as delta the chance that a key of one single unit shows
     [KKMN09]; derived for the discrete noises in docs/proofs/keys.md.
-    >>> kept, noisy = Threshold(noise=DiscreteLaplace(scale=1), threshold=30).release(
+    >>> shown, noisy = Threshold(noise=DiscreteLaplace(scale=1), threshold=30).release(
     ...     np.array([1, 10**6, 1]))
-    >>> kept.tolist()
+    >>> shown.tolist()
     [1]
     """
 
@@ -42,8 +42,8 @@ class Threshold:
     threshold: int
 
     def __init__(self, *, noise: DiscreteLaplace | DiscreteGaussian, threshold: int) -> None:
-        given: object = noise
-        if not isinstance(given, DiscreteLaplace | DiscreteGaussian):
+        kind: object = noise
+        if not isinstance(kind, DiscreteLaplace | DiscreteGaussian):
             raise InvalidValue(
                 f"noise is {with_article(type(noise).__name__)}; pass a DiscreteLaplace or "
                 "a DiscreteGaussian."
@@ -94,13 +94,13 @@ class Threshold:
         the table may depend on data, so the caller puts what is shown in an order of the keys.
         Privacy: as `loss` says.
         >>> mechanism = Threshold(noise=DiscreteLaplace(scale=1), threshold=60)
-        >>> kept, noisy = mechanism.release(np.array([3, 1000]))
-        >>> kept.tolist(), len(noisy)
+        >>> shown, noisy = mechanism.release(np.array([3, 1000]))
+        >>> shown.tolist(), len(noisy)
         ([1], 1)
         """
         noisy = self.noise.release(read_units(exact), bits)
-        kept = np.flatnonzero(noisy >= self.threshold).astype(np.int64)
-        return kept, noisy[kept]
+        shown = np.flatnonzero(noisy >= self.threshold).astype(np.int64)
+        return shown, noisy[shown]
 
     def error(self, confidence: Number) -> float:
         """The half-width of the noise on a number of units, before the threshold.

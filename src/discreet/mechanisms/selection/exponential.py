@@ -8,10 +8,10 @@ from discreet.loss import BoundedRange, Relation, Sensitivity
 from discreet.mechanisms.shared.scores import (
     Scores,
     check_candidates,
-    declared,
     monotone_epsilon,
     read_candidates,
     read_gaps,
+    require_candidates,
 )
 from discreet.mechanisms.shared.weights import choose
 from discreet.noise.bits import BitSource, system
@@ -80,7 +80,8 @@ class Exponential:
         7.54
         """
         missed = tail(confidence)
-        odds = (declared(self.candidates, "the exponential mechanism") - 1) * (1 - missed) / missed
+        others = require_candidates(self.candidates, "the exponential mechanism") - 1
+        odds = others * (1 - missed) / missed
         return ceil_float(self.scale * log_bounds(odds)[1]) if odds > 1 else 0.0
 
     def utility_bound(self, confidence: Number, *, best: int = 1) -> float:
@@ -91,7 +92,7 @@ class Exponential:
         >>> round(Exponential(scale=1, candidates=100).utility_bound(0.95), 3)
         7.601
         """
-        count = declared(self.candidates, "the exponential mechanism")
+        count = require_candidates(self.candidates, "the exponential mechanism")
         if not 1 <= best <= count:
             raise InvalidValue(f"best is {best}; it must lie between 1 and {count}.")
         return ceil_float(self.scale * log_bounds(count / (best * tail(confidence)))[1])

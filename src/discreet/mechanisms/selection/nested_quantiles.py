@@ -17,13 +17,8 @@ from discreet.loss import ZCDP, Price, Pure, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.priced import scale_for
 from discreet.mechanisms.selection.exponential import Exponential
-from discreet.mechanisms.shared.ranks import (
-    rank_gaps,
-    ranks,
-    reach,
-    read_fractions,
-)
-from discreet.mechanisms.shared.scores import check_candidates, declared, read_candidates
+from discreet.mechanisms.shared.ranks import rank_gaps, ranks, reach, read_fractions
+from discreet.mechanisms.shared.scores import check_candidates, read_candidates, require_candidates
 from discreet.mechanisms.shared.weights import choose
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import tail
@@ -48,7 +43,7 @@ class _Node:
         return [side for side in (self.lower, self.upper) if side]
 
 
-def _grown(wanted: Sequence[tuple[Fraction, int]], low: Fraction, high: Fraction) -> "_Node | None":
+def _grow(wanted: Sequence[tuple[Fraction, int]], low: Fraction, high: Fraction) -> "_Node | None":
     """The tree of fractions within a part that should hold the ranks from low to high."""
     if not wanted:
         return None
@@ -57,15 +52,15 @@ def _grown(wanted: Sequence[tuple[Fraction, int]], low: Fraction, high: Fraction
     return _Node(
         place,
         (fraction - low) / (high - low),
-        _grown(wanted[:half], low, fraction),
-        _grown(wanted[half + 1 :], fraction, high),
+        _grow(wanted[:half], low, fraction),
+        _grow(wanted[half + 1 :], fraction, high),
     )
 
 
 @lru_cache(maxsize=64)
 def _tree(fractions: tuple[Fraction, ...]) -> _Node:
     wanted = sorted((fraction, place) for place, fraction in enumerate(fractions))
-    root = _grown(wanted, Fraction(0), Fraction(1))
+    root = _grow(wanted, Fraction(0), Fraction(1))
     assert root is not None  # there is at least one fraction
     return root
 
@@ -165,7 +160,7 @@ class NestedQuantiles:
             place = self._answer(node, counts, bits)
             answers[node.place] = first + place
             if node.sides:
-                lower, upper = self._divided(node.fraction, counts, place, bits)
+                lower, upper = self._divide_ties(node.fraction, counts, place, bits)
                 if node.lower:
                     parts.append((node.lower, lower, first))
                 if node.upper:
@@ -178,12 +173,12 @@ class NestedQuantiles:
         >>> round(NestedQuantiles(fractions=(0.5,), scale=2, candidates=100).error(0.95), 2)
         15.08
         """
-        count = declared(self.candidates, "quantiles")
+        count = require_candidates(self.candidates, "quantiles")
         nodes = [node for level in self._levels() for node in level]
         missed = tail(confidence) / (len(nodes) + sum(bool(node.sides) for node in nodes))
         choice = Fraction(Exponential(scale=self.scale, candidates=count).error(1 - missed))
         noise = DiscreteLaplace(scale=_DIVISION * self.scale).error(1 - missed)
-        return ceil_float(_worst(_tree(self.fractions), choice, Fraction(noise) + 1))
+        return ceil_float(_worst_error(_tree(self.fractions), choice, Fraction(noise) + 1))
 
     def _levels(self) -> list[list[_Node]]:
         levels = [[_tree(self.fractions)]]
@@ -199,7 +194,7 @@ class NestedQuantiles:
         target, steps = int(upto[-1]) * node.fraction.numerator, node.fraction.denominator
         return choose(rank_gaps(upto - counts, upto, target, steps, self.scale), bits)
 
-    def _divided(
+    def _divide_ties(
         self, fraction: Fraction, counts: NDArray[Any], place: int, bits: BitSource
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """The rows below and above, those at the place divided where the noisy rank falls."""
@@ -213,7 +208,7 @@ class NestedQuantiles:
         return lower, upper
 
 
-def _worst(
+def _worst_error(
     node: _Node,
     choice: Fraction,
     noise: Fraction,
@@ -222,9 +217,9 @@ def _worst(
 ) -> Fraction:
     """The largest rank error in a tree whose part begins and ends this far from where it should."""
     off = (1 - node.fraction) * low + node.fraction * high + choice
-    found = off
+    worst = off
     if node.lower:
-        found = max(found, _worst(node.lower, choice, noise, low, off + noise))
+        worst = max(worst, _worst_error(node.lower, choice, noise, low, off + noise))
     if node.upper:
-        found = max(found, _worst(node.upper, choice, noise, off + noise, high))
-    return found
+        worst = max(worst, _worst_error(node.upper, choice, noise, off + noise, high))
+    return worst

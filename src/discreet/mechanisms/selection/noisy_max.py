@@ -18,9 +18,9 @@ from discreet.mechanisms.shared.integers import integer_list
 from discreet.mechanisms.shared.scores import (
     Scores,
     check_candidates,
-    declared,
     monotone_epsilon,
     read_candidates,
+    require_candidates,
 )
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
@@ -59,11 +59,7 @@ class NoisyMax:
     candidates: int | None
 
     def __init__(
-        self,
-        *,
-        scale: Number,
-        noise: MaxNoise = MaxNoise.LAPLACE,
-        candidates: int | None = None,
+        self, *, scale: Number, noise: MaxNoise = MaxNoise.LAPLACE, candidates: int | None = None
     ) -> None:
         object.__setattr__(self, "scale", positive(scale, "scale"))
         object.__setattr__(self, "noise", MaxNoise(noise))
@@ -77,7 +73,7 @@ class NoisyMax:
         >>> NoisyMax(scale=4).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 2))
         """
-        return self._priced(2 * sensitivity.linf / self.scale)
+        return self._make_loss(2 * sensitivity.linf / self.scale)
 
     def monotone_loss(self, sensitivity: Sensitivity, *, relation: Relation) -> Pure | BoundedRange:
         """The cost when adding one unit can only raise scores, or can only lower them.
@@ -87,9 +83,9 @@ class NoisyMax:
         ...     Sensitivity.single(1), relation=Relation.ADD_REMOVE)
         Pure(epsilon=Fraction(1, 4))
         """
-        return self._priced(monotone_epsilon(sensitivity, self.scale, relation))
+        return self._make_loss(monotone_epsilon(sensitivity, self.scale, relation))
 
-    def _priced(self, epsilon: Fraction) -> Pure | BoundedRange:
+    def _make_loss(self, epsilon: Fraction) -> Pure | BoundedRange:
         if self.noise is MaxNoise.GUMBEL:
             return BoundedRange(epsilon=epsilon)
         return Pure(epsilon=epsilon)
@@ -105,7 +101,7 @@ class NoisyMax:
             return PermuteAndFlip(scale=self.scale, candidates=self.candidates).release(exact, bits)
         if self.noise is MaxNoise.GUMBEL:
             return Exponential(scale=self.scale, candidates=self.candidates).release(exact, bits)
-        return int(np.argmax(self._noisy(exact, bits)))
+        return int(np.argmax(self._add_noise(exact, bits)))
 
     def release_with_gap(self, exact: Scores, bits: BitSource = system) -> tuple[int, int]:
         """The index and by how many steps its noisy score could fall and still be the largest.
@@ -120,7 +116,7 @@ class NoisyMax:
                 f"the gap of noisy max with {self.noise.value} noise; it is proved free for "
                 "laplace noise. Nothing was released."
             )
-        noisy = self._noisy(exact, bits)
+        noisy = self._add_noise(exact, bits)
         if len(noisy) < 2:
             raise InvalidValue("the gap needs at least 2 candidates; there is 1.")
         index = int(np.argmax(noisy))
@@ -128,7 +124,7 @@ class NoisyMax:
         after = max((int(value) for value in noisy[index + 1 :]), default=None)
         return index, int(noisy[index]) - max(v for v in (before, after) if v is not None)
 
-    def _noisy(self, exact: Scores, bits: BitSource) -> Any:
+    def _add_noise(self, exact: Scores, bits: BitSource) -> Any:
         """Scores plus noise; never leaves this class."""
         check_candidates(self.candidates, exact)
         if not len(exact):
@@ -150,7 +146,7 @@ class NoisyMax:
         >>> NoisyMax(scale=1, candidates=100).error(0.95)
         8.0
         """
-        count = declared(self.candidates, "noisy max")
+        count = require_candidates(self.candidates, "noisy max")
         if self.noise is MaxNoise.EXPONENTIAL:
             return PermuteAndFlip(scale=self.scale, candidates=count).error(confidence)
         if self.noise is MaxNoise.GUMBEL:

@@ -10,10 +10,10 @@ from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.shared.scores import (
     Scores,
     check_candidates,
-    declared,
     monotone_epsilon,
     read_candidates,
     read_gaps,
+    require_candidates,
 )
 from discreet.mechanisms.shared.weights import flip
 from discreet.noise.bits import BitSource, system
@@ -87,7 +87,7 @@ class PermuteAndFlip:
         6.864
         """
         missed = float(tail(confidence)) * (1 - 1e-9)
-        count = declared(self.candidates, "permute-and-flip")
+        count = require_candidates(self.candidates, "permute-and-flip")
         if count == 1:
             return 0.0
         if missed < _SMALLEST_FLOAT_TAIL:  # (n-1) y/2 is an upper bound

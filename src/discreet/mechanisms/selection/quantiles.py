@@ -14,13 +14,8 @@ from numpy.typing import NDArray
 from discreet.loss import ZCDP, Price, Pure, Sensitivity
 from discreet.mechanisms.priced import scale_for
 from discreet.mechanisms.selection.exponential import Exponential
-from discreet.mechanisms.shared.ranks import (
-    rank_gaps,
-    ranks,
-    reach,
-    read_fractions,
-)
-from discreet.mechanisms.shared.scores import check_candidates, declared, read_candidates
+from discreet.mechanisms.shared.ranks import rank_gaps, ranks, reach, read_fractions
+from discreet.mechanisms.shared.scores import check_candidates, read_candidates, require_candidates
 from discreet.mechanisms.shared.weights import choose
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import tail
@@ -142,7 +137,7 @@ class Quantiles:
         >>> round(Quantiles(fractions=(0.5,), scale=2, candidates=100).error(0.95), 2)
         15.08
         """
-        count = declared(self.candidates, "quantiles")
+        count = require_candidates(self.candidates, "quantiles")
         single = Exponential(scale=self.scale, candidates=count)
         shortfall = single.error(1 - tail(confidence) / len(self.fractions))
         extreme = not {Fraction(0), Fraction(1)}.isdisjoint(self.fractions)

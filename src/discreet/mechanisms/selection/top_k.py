@@ -13,9 +13,9 @@ from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.shared.scores import (
     Scores,
     check_candidates,
-    declared,
     read_candidates,
     read_gaps,
+    require_candidates,
 )
 from discreet.mechanisms.shared.weights import choose
 from discreet.noise.bits import BitSource, system
@@ -75,13 +75,13 @@ class TopK:
             raise InvalidValue(
                 f"there are {len(exact)} scores and count is {self.count}; ask for fewer."
             )
-        left = np.arange(len(exact))
+        rest = np.arange(len(exact))
         chosen = []
         for _ in range(self.count):
-            scores = exact[left] if isinstance(exact, np.ndarray) else [exact[int(i)] for i in left]
+            scores = exact[rest] if isinstance(exact, np.ndarray) else [exact[int(i)] for i in rest]
             place = choose(read_gaps(scores, self.scale), bits)
-            chosen.append(int(left[place]))
-            left = np.delete(left, place)
+            chosen.append(int(rest[place]))
+            rest = np.delete(rest, place)
         return chosen
 
     def error(self, confidence: Number) -> float:
@@ -90,6 +90,6 @@ class TopK:
         >>> round(TopK(scale=1, count=5, candidates=100).error(0.95), 2)
         9.19
         """
-        count = declared(self.candidates, "top-k")
+        count = require_candidates(self.candidates, "top-k")
         single = Exponential(scale=self.scale, candidates=count)
         return single.error(1 - tail(confidence) / self.count)

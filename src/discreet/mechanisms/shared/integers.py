@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 
-__all__ = ["Draw", "Integers", "add", "integer_list", "saturating_sum"]
+__all__ = ["Draw", "Integers", "add", "clamp_categories", "integer_list", "saturating_sum"]
 
 Integers = TypeVar("Integers", int, list[int], NDArray[Any])
 """One integer, a list or an array of them."""
@@ -34,10 +34,10 @@ def _add(exact: Any, draw: Draw) -> Any:
         return _add_to_array(exact, draw)
     if isinstance(exact, list):
         return _add_to_objects(integer_list(exact), draw)
-    return _integer(exact) + int(draw(1)[0])
+    return _read_integer(exact) + int(draw(1)[0])
 
 
-def _integer(value: Any) -> int:
+def _read_integer(value: Any) -> int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     raise _refusal(type(value).__name__)
@@ -48,7 +48,7 @@ def integer_list(exact: Any) -> list[int]:
 
     Privacy: NONE: the result is exact.
     """
-    return [_integer(entry) for entry in exact]
+    return [_read_integer(entry) for entry in exact]
 
 
 def _refusal(name: str) -> InvalidValue:
@@ -88,3 +88,20 @@ def saturating_sum(exact: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.
     # Overflow happened where both terms have one sign and the wrapped sum has the other.
     wrapped = ((exact ^ total) & (noise ^ total)) < 0
     return np.where(wrapped, np.where(noise < 0, _LIMITS.min, _LIMITS.max), total)
+
+
+def clamp_categories(exact: NDArray[Any], categories: int) -> NDArray[np.int64]:
+    """Categories 0, 1, ..., each moved to the nearest that exists.
+
+    Privacy: NONE: the result is exact.
+    """
+    if exact.dtype.kind == "O":
+        if not all(isinstance(entry, int | np.integer | np.bool_) for entry in exact.ravel()):
+            raise InvalidValue("a category is not an integer; number them from 0.")
+        clamped = [min(max(int(entry), 0), categories - 1) for entry in exact.ravel()]
+        return np.array(clamped, dtype=np.int64).reshape(exact.shape)
+    if exact.dtype.kind not in "iub":
+        raise InvalidValue(f"categories come as an array of {exact.dtype}; number them from 0.")
+    numbers = exact.astype(np.int64) if exact.dtype.kind == "b" else exact
+    limited: NDArray[np.int64] = np.maximum(np.minimum(numbers, categories - 1), 0).astype(np.int64)
+    return limited

@@ -22,12 +22,12 @@ __all__ = [
     "Scores",
     "UNIT",
     "check_candidates",
-    "declared",
     "exp_negative",
     "monotone_epsilon",
     "read_candidates",
     "read_gaps",
     "read_score",
+    "require_candidates",
 ]
 
 Scores = Sequence[Number] | NDArray[Any]
@@ -147,7 +147,7 @@ def check_candidates(candidates: int | None, scores: Scores) -> None:
         )
 
 
-def declared(candidates: int | None, name: str) -> int:
+def require_candidates(candidates: int | None, name: str) -> int:
     """The number of candidates, which an error bound needs."""
     if candidates is None:
         raise InvalidValue(

@@ -29,11 +29,11 @@ def choose(gaps: Gaps, bits: BitSource, *, margin: float = 0.0) -> int:
     Privacy: the exponential mechanism with these gaps; the distribution is exact [MT07, Thm. 6].
     """
     prefix = bits.bits(_WORD)
-    found = _filtered(gaps, prefix, margin)
-    return _inverted(gaps, prefix, bits) if found is None else found
+    index = _choose_by_floats(gaps, prefix, margin)
+    return _choose_exactly(gaps, prefix, bits) if index is None else index
 
 
-def _filtered(gaps: Gaps, prefix: int, margin: float) -> int | None:
+def _choose_by_floats(gaps: Gaps, prefix: int, margin: float) -> int | None:
     """The index at the uniform number, unless it is too close to a boundary to say."""
     if math.isinf(gaps.weight_error):
         return None
@@ -61,13 +61,13 @@ def _filtered(gaps: Gaps, prefix: int, margin: float) -> int | None:
     return index if clear_below and high - point > zone and margin < 1 else None
 
 
-def _inverted(gaps: Gaps, prefix: int, bits: BitSource) -> int:
+def _choose_exactly(gaps: Gaps, prefix: int, bits: BitSource) -> int:
     """The same index in exact arithmetic, with more bits and digits until it is certain."""
     exact = [gaps.exactly(index) for index in range(len(gaps))]
     length, digits = _WORD, 30
     while True:
         unit = 10 ** (digits + 10)
-        bounds = {gap: _scaled_bounds(gap, digits, unit) for gap in set(exact)}
+        bounds = {gap: _scale_bounds(gap, digits, unit) for gap in set(exact)}
         lows = list(accumulate(bounds[gap][0] for gap in exact))
         highs = list(accumulate(bounds[gap][1] for gap in exact))
         # The uniform number lies in [prefix, prefix + 1) / 2**length.
@@ -78,7 +78,7 @@ def _inverted(gaps: Gaps, prefix: int, bits: BitSource) -> int:
         length, digits = length + _WORD, digits + 20
 
 
-def _scaled_bounds(gap: Fraction, digits: int, unit: int) -> tuple[int, int]:
+def _scale_bounds(gap: Fraction, digits: int, unit: int) -> tuple[int, int]:
     if gap == 0:
         return unit, unit
     low, high = exp_bounds(-gap, digits)

@@ -200,7 +200,7 @@ def choose_keys(
     """Choose private keys by themselves, for this price. epsilon is rounded down."""
     some = _require_delta(delta)
     keys = contribution.of_units().groups
-    rho = price.concentrated("keys that are not public cost some delta").rho
+    rho = price.require_rho("keys that are not public cost some delta").rho
     epsilon = sqrt_down(2 * keys * rho)
     return OptimalKeys(Partition(epsilon=epsilon, delta=some, keys_per_unit=keys), counted)
 

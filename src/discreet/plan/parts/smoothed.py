@@ -108,7 +108,7 @@ class Smoothed:
 
         Privacy: as `loss` says.
         """
-        return [self.query.held(self.noise.release(self.query.growth_of_counts(exact), bits))]
+        return [self.query.clamp(self.noise.release(self.query.growth_of_counts(exact), bits))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class _Offer:
             return StudentShape.priced(
                 epsilon=price.largest_epsilon(), degrees=self.shape.degrees, share=self.share
             )
-        rho = price.concentrated("the Laplace-log-normal law is priced in rho").rho
+        rho = price.require_rho("the Laplace-log-normal law is priced in rho").rho
         return LogNormalShape.priced(rho=rho, sigma=self.shape.sigma, share=self.share)
 
 

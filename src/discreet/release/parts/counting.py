@@ -49,7 +49,7 @@ def histogram_error(
     level = _level(2 * queries, missed)
     if price.currency is Currency.RHO:
         return _gaussian_error(relation.steps * universe, price, level)
-    return relation.steps * sqrt(8 * max(universe, level) * level) / _read(price)
+    return relation.steps * sqrt(8 * max(universe, level) * level) / _epsilon_of(price)
 
 
 def direct_error(*, queries: int, price: Price, missed: Number = 0.05) -> float:
@@ -63,14 +63,14 @@ def direct_error(*, queries: int, price: Price, missed: Number = 0.05) -> float:
     """
     if price.currency is Currency.RHO:
         return _gaussian_error(queries, price, _level(2 * queries, missed))
-    return queries * _level(queries, missed) / _read(price)
+    return queries * _level(queries, missed) / _epsilon_of(price)
 
 
 def _level(tails: int, missed: Number) -> float:
     return log(tails / float(probability(missed, "missed")))
 
 
-def _read(price: Pure) -> float:
+def _epsilon_of(price: Pure) -> float:
     return float(positive(price.epsilon, "epsilon"))
 
 
@@ -80,11 +80,7 @@ def _gaussian_error(terms: int, price: ZCDP, level: float) -> float:
 
 
 def crossover(
-    *,
-    universe: int,
-    price: Price,
-    relation: Relation = Relation.ADD_REMOVE,
-    missed: Number = 0.05,
+    *, universe: int, price: Price, relation: Relation = Relation.ADD_REMOVE, missed: Number = 0.05
 ) -> int:
     """From how many queries on the histogram has the smaller bound, whatever the price's size.
 
@@ -121,21 +117,16 @@ class CountingPart:
     overlap: int
 
     @classmethod
-    def planned(
-        cls,
-        frame: Frame,
-        name: str,
-        queries: Mapping[str, Mapping[str, Any]],
-        *,
-        price: Price,
+    def build(
+        cls, frame: Frame, name: str, queries: Mapping[str, Mapping[str, Any]], *, price: Price
     ) -> "CountingPart":
         """Read the queries: for each column a list of values, or `from` and `to`."""
         if not 1 <= len(queries) <= _MOST_QUERIES:
             raise InvalidValue(
                 f"{name}: {len(queries):,} queries; 1 to {_MOST_QUERIES:,} are read."
             )
-        names = list(dict.fromkeys(each for query in queries.values() for each in query))
-        axes = tuple(frame.axis(each) for each in names)
+        names = list(dict.fromkeys(column for query in queries.values() for column in query))
+        axes = tuple(frame.axis(column) for column in names)
         if prod(axis.cells for axis in axes) > _MOST_CELLS:
             raise InvalidValue(
                 f"{name}: the universe has more than {_MOST_CELLS:,} cells. Use coarser columns. "
@@ -233,12 +224,12 @@ class CountingPart:
         table = exact.table(self.axes)
         if self.way == "one by one":
             noise = self.noise(self.overlap)
-            noisy = noise.release(_sums(table, self.masks), bits)
+            noisy = noise.release(_count_queries(table, self.masks), bits)
             spread = np.full(len(noisy), noise.standard_deviation)
             reach = np.full(len(noisy), noise.error(_LEVEL))
         else:
             noise = self.noise(1)
-            noisy = _sums(noise.release(table, bits), self.masks)
+            noisy = _count_queries(noise.release(table, bits), self.masks)
             spread = noise.standard_deviation * np.sqrt(self._sizes())
             single = self._sizes() == 1
             reach = np.where(single, noise.error(_LEVEL), spread * deviations_95([noise]))
@@ -253,7 +244,9 @@ class CountingPart:
         return [Sheet(self.name, words, columns, ("query",), "count", "low", "high")]
 
 
-def _sums(table: NDArray[Any], masks: Sequence[tuple[NDArray[np.bool_], ...]]) -> NDArray[np.int64]:
+def _count_queries(
+    table: NDArray[Any], masks: Sequence[tuple[NDArray[np.bool_], ...]]
+) -> NDArray[np.int64]:
     return np.array([table[np.ix_(*mask)].sum() for mask in masks], dtype=np.int64)
 
 
@@ -265,15 +258,18 @@ def _mask(name: str, axis: Axis, wanted: Any) -> NDArray[np.bool_]:
         if not wanted or set(wanted) - {"from", "to"}:
             raise InvalidValue(f"{name}: {axis.name} takes a list of values, or from and to.")
         low, high = wanted.get("from"), wanted.get("to")
-        known = [each if isinstance(each, type(axis.labels[-1])) else None for each in axis.labels]
+        kind: Any = type(axis.labels[-1])
         return np.array(
             [
-                each is not None and (low is None or each >= low) and (high is None or each <= high)
-                for each in known
+                isinstance(label, kind)
+                and label is not None
+                and (low is None or label >= low)
+                and (high is None or label <= high)
+                for label in axis.labels
             ]
         )
     listed = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-    strangers = [each for each in listed if each not in axis.labels]
+    strangers = [value for value in listed if value not in axis.labels]
     if strangers:
         raise InvalidValue(
             f"{name}: {axis.name} has no value {strangers[0]!r}. Nothing was charged."

@@ -19,9 +19,9 @@ from discreet.plan.results.explain import noise_of
 from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.sheets import Preview, Sheet
 from discreet.release.tables.marginals import Marginals, marginal_cut
-from discreet.release.tables.measure import tabulated
+from discreet.release.tables.measure import tabulate_cells
 
-__all__ = ["FINISHES", "MarginalPart", "checked_finish", "counted_sheet", "reaching"]
+__all__ = ["FINISHES", "MarginalPart", "check_finish", "tabulate_counts", "widen_intervals"]
 
 FINISHES = ("least-squares", "non-negative")
 """How tables of counts are finished: unbiased and consistent, or also without negative cells."""
@@ -29,10 +29,10 @@ FINISHES = ("least-squares", "non-negative")
 _LONGEST_NAME = 60
 
 
-def checked_finish(value: str) -> str:
+def check_finish(value: str) -> str:
     """One of the ways to finish tables of counts.
 
-    >>> checked_finish("least-squares")
+    >>> check_finish("least-squares")
     'least-squares'
     """
     if value not in FINISHES:
@@ -40,7 +40,7 @@ def checked_finish(value: str) -> str:
     return value
 
 
-def reaching(
+def widen_intervals(
     value: NDArray[np.float64],
     unbiased: NDArray[np.float64],
     half_width: float | NDArray[np.float64],
@@ -50,8 +50,8 @@ def reaching(
     """The ends of intervals around unbiased counts, drawn out to the counts that are told.
 
     No exact count is negative, so neither are the ends where the counts told are not.
-    >>> ends = reaching(np.array([0.0, 4.0]), np.array([-9.0, 7.0]), 2.0, finish="non-negative")
-    >>> [each.tolist() for each in ends]
+    >>> noisy, unbiased = np.array([0.0, 4.0]), np.array([-9.0, 7.0])
+    >>> [end.tolist() for end in widen_intervals(noisy, unbiased, 2.0, finish="non-negative")]
     [[0.0, 4.0], [0.0, 9.0]]
     """
     low, high = unbiased - half_width, unbiased + half_width
@@ -60,7 +60,7 @@ def reaching(
     return np.minimum(low, value), np.maximum(high, value)
 
 
-def counted_sheet(
+def tabulate_counts(
     name: str,
     words: str,
     axes: Sequence[Axis],
@@ -77,9 +77,9 @@ def counted_sheet(
     >>> from fractions import Fraction
     >>> yes = Axis("smoker", "smoker", (0, 1), (False, True), Fraction(1), missing=False)
     >>> noisy = np.array([3.0, 5.0])
-    >>> found = counted_sheet(
+    >>> columns = tabulate_counts(
     ...     "n", "", [yes], noisy, noisy, error=1.0, half_width=2.5, finish="least-squares").columns
-    >>> list(found), found["high"].tolist()
+    >>> list(columns), columns["high"].tolist()
     (['smoker', 'count', 'standard_error', 'low', 'high'], [5.5, 7.5])
     """
     flat = np.asarray(table, dtype=np.float64).ravel()
@@ -91,7 +91,8 @@ def counted_sheet(
         columns[axis.name] = np.resize(np.repeat(labels, inner), len(flat))
     columns["count"] = flat
     columns["standard_error"] = np.broadcast_to(np.float64(error), flat.shape)
-    columns["low"], columns["high"] = reaching(flat, np.ravel(unbiased), half_width, finish=finish)
+    ends = widen_intervals(flat, np.ravel(unbiased), half_width, finish=finish)
+    columns["low"], columns["high"] = ends
     keys = tuple(axis.name for axis in axes)
     return Sheet(name, words, columns, keys, "count", "low", "high")
 
@@ -110,7 +111,7 @@ class MarginalPart:
     finish: str
 
     @classmethod
-    def planned(
+    def build(
         cls,
         frame: Frame,
         name: str,
@@ -120,18 +121,18 @@ class MarginalPart:
         finish: str = "least-squares",
     ) -> "MarginalPart":
         """Plan the marginals of these sets of columns, each with its weight."""
-        names = list(dict.fromkeys(each for columns in sets for each in columns))
-        axes = tuple(frame.axis(each) for each in names)
+        names = list(dict.fromkeys(column for columns in sets for column in columns))
+        axes = tuple(frame.axis(column) for column in names)
         sizes = tuple(axis.cells for axis in axes)
         cuts = {
-            columns: marginal_cut([names.index(each) for each in columns], sizes)
+            columns: marginal_cut([names.index(column) for column in columns], sizes)
             for columns in sets
         }
         weights: dict[Cut, float] = {}
         for columns, cut in cuts.items():
             weights[cut] = weights.get(cut, 0.0) + sets[columns]
-        family = Marginals.planned(sizes, weights, price=price, unit=frame.unit)
-        return cls(name, axes, cuts, family, checked_finish(finish))
+        family = Marginals.calibrate(sizes, weights, price=price, unit=frame.unit)
+        return cls(name, axes, cuts, family, check_finish(finish))
 
     @property
     def loss(self) -> Price:
@@ -147,23 +148,23 @@ class MarginalPart:
 
         Privacy: under the unit and relation of its frame.
         """
-        return tuple(each.loss for each in self.family.measurements)
+        return tuple(measurement.loss for measurement in self.family.measurements)
 
     def facts(self) -> dict[str, Any]:
         """Mechanisms, scales and references for the manifest."""
-        made = [
+        measurements = [
             {
-                "columns": [self.axes[axis].name for axis, _ in each.cut],
+                "columns": [self.axes[axis].name for axis, _ in measurement.cut],
                 "what": "counts"
-                if each.loss.currency is Currency.EPSILON
+                if measurement.loss.currency is Currency.EPSILON
                 else "contrasts of counts",
-                "noise": noise_of(each.noise),
+                "noise": noise_of(measurement.noise),
             }
-            for each in self.family.measurements
+            for measurement in self.family.measurements
         ]
         return {
             "kind": "marginals",
-            "measurements": made,
+            "measurements": measurements,
             "lattice": "integers",
             "finish": self.finish,
             "reference": "[XHZK23, Thm. 1], [CKS20, Thm. 4], [DMNS06, Prop. 3.3]",
@@ -194,8 +195,8 @@ class MarginalPart:
         Privacy: as `loss` says.
         """
         codes = [exact.places(axis.name) for axis in self.axes]
-        table = tabulated(codes, exact.counts, self.family.hierarchies)
-        parts = self.family.release(table, bits)
+        exact_tables = tabulate_cells(codes, exact.counts, self.family.hierarchies)
+        parts = self.family.release(exact_tables, bits)
         words = "Least squares: unbiased, and every table adds up to the others."
         finished = parts.table
         if self.finish == "non-negative":
@@ -207,21 +208,16 @@ class MarginalPart:
                 "are drawn out to what it gave; the root mean square error over all cells is at "
                 f"most {nearer.error:.4g}."
             )
-        sheets = []
-        for columns, cut in self.sets.items():
-            axes = [self.axes[axis] for axis, _ in cut]
-            error = sqrt(self.family.variance(cut))
-            title = self._title(columns)
-            sheets.append(
-                counted_sheet(
-                    title,
-                    words,
-                    axes,
-                    finished(cut),
-                    parts.table(cut),
-                    error=error,
-                    half_width=self.family.half_width(cut),
-                    finish=self.finish,
-                )
+        return [
+            tabulate_counts(
+                self._title(columns),
+                words,
+                [self.axes[axis] for axis, _ in cut],
+                finished(cut),
+                parts.table(cut),
+                error=sqrt(self.family.variance(cut)),
+                half_width=self.family.half_width(cut),
+                finish=self.finish,
             )
-        return sheets
+            for columns, cut in self.sets.items()
+        ]

@@ -17,7 +17,7 @@ from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource
 from discreet.plan.results.explain import noise_of
 from discreet.release.frame import Axis, Cells, Frame
-from discreet.release.parts.counts import checked_finish, counted_sheet, reaching
+from discreet.release.parts.counts import check_finish, tabulate_counts, widen_intervals
 from discreet.release.sheets import Column, Preview, Sheet
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.ordered import OrderedEstimate, ordered
@@ -42,7 +42,7 @@ class RangePart:
     finish: str
 
     @classmethod
-    def planned(
+    def build(
         cls,
         frame: Frame,
         name: str,
@@ -54,7 +54,7 @@ class RangePart:
         finish: str = "least-squares",
     ) -> "RangePart":
         """Plan the ranges; the method is the one of least error, or adapts to the data."""
-        axes = tuple(frame.axis(each).known for each in columns)
+        axes = tuple(frame.axis(column).known for column in columns)
         if workload not in list(Workload):
             raise InvalidValue(f"{name}: workload is {workload!r}; write ranges or prefixes.")
         asked = Workload(workload)
@@ -69,8 +69,8 @@ class RangePart:
             plan = ordered(axes[0].cells, price=price, unit=frame.unit, workload=asked)
         else:
             cells = tuple(axis.cells for axis in axes)
-            plan = Trees.planned(cells, price=price, unit=frame.unit, workload=asked)
-        return cls(name, axes, plan, asked, checked_finish(finish))
+            plan = Trees.calibrate(cells, price=price, unit=frame.unit, workload=asked)
+        return cls(name, axes, plan, asked, check_finish(finish))
 
     @property
     def loss(self) -> Price:
@@ -87,7 +87,7 @@ class RangePart:
         Privacy: under the unit and relation of its frame.
         """
         if isinstance(self.plan, Trees):
-            return tuple(each.loss for each in self.plan.measurements)
+            return tuple(measurement.loss for measurement in self.plan.measurements)
         if isinstance(self.plan, Adaptive):
             return (self.plan.choice.loss, self.plan.rest)
         return (self.plan.loss,)
@@ -103,10 +103,10 @@ class RangePart:
         }
         if isinstance(self.plan, Trees):
             facts["method"] = "level-weighted trees"
-            facts["branches"] = [list(each.branches) for each in self.plan.hierarchies]
+            facts["branches"] = [list(hierarchy.branches) for hierarchy in self.plan.hierarchies]
             facts["measurements"] = [
-                {"levels": [list(pair) for pair in each.cut], "noise": noise_of(each.noise)}
-                for each in self.plan.measurements
+                {"levels": [list(pair) for pair in level.cut], "noise": noise_of(level.noise)}
+                for level in self.plan.measurements
             ]
             facts["reference"] = "[CKS20, Thm. 4], [DMNS06, Prop. 3.3]"
         elif isinstance(self.plan, Running):
@@ -132,16 +132,16 @@ class RangePart:
 
         Privacy: as `loss` says.
         """
-        found = self.plan.release(exact.table(self.axes), bits)
-        cells = unbiased = found.histogram()
+        estimate = self.plan.release(exact.table(self.axes), bits)
+        cells = unbiased = estimate.histogram()
         if self.finish == "non-negative":
             cells = project_to_simplex(cells, float(cells.sum()))
         if len(self.axes) > 1:
             assert isinstance(self.plan, Trees)
             error = sqrt(self.plan.box_variance([(0, 1)] * len(self.axes)))
             words = "Least squares over all levels; add cells up for any rectangle."
-            half_width = error * deviations_95(found.noises)
-            sheet = counted_sheet(
+            half_width = error * deviations_95(estimate.noises)
+            sheet = tabulate_counts(
                 self.name,
                 words,
                 self.axes,
@@ -152,18 +152,18 @@ class RangePart:
                 finish=self.finish,
             )
             return [replace(sheet, drawing="grid" if len(self.axes) == 2 else "bars")]
-        return [self._single(cells, unbiased, found)]
+        return [self._single(cells, unbiased, estimate)]
 
     def _single(
-        self, cells: NDArray[np.float64], unbiased: NDArray[np.float64], found: OrderedEstimate
+        self, cells: NDArray[np.float64], unbiased: NDArray[np.float64], estimate: OrderedEstimate
     ) -> Sheet:
         (axis,) = self.axes
         place = np.arange(axis.cells)
-        single = np.sqrt(found.variances(place, place + 1))
-        upto = np.sqrt(found.variances(np.zeros_like(place), place + 1))
+        single = np.sqrt(estimate.variances(place, place + 1))
+        upto = np.sqrt(estimate.variances(np.zeros_like(place), place + 1))
         running = np.cumsum(cells)
-        reach = upto * deviations_95(found.noises)
-        low, high = reaching(running, np.cumsum(unbiased), reach, finish=self.finish)
+        reach = upto * deviations_95(estimate.noises)
+        low, high = widen_intervals(running, np.cumsum(unbiased), reach, finish=self.finish)
         columns: dict[str, Column] = {
             axis.name: axis.labels,
             "count": cells,

@@ -20,7 +20,7 @@ from discreet.release.parts.values import StatisticsPart
 from discreet.release.sheets import Preview, Sheet
 from discreet.schema.names import any_name, sql_name
 
-__all__ = ["RegressionPart", "aggregates_for", "nearest_covariance", "solved"]
+__all__ = ["RegressionPart", "aggregates_for", "fit_line", "nearest_covariance"]
 
 _REPEATS = 200
 
@@ -31,14 +31,14 @@ def aggregates_for(columns: Sequence[str]) -> dict[str, str]:
     >>> aggregates_for(["a", "b"])["c_1_0"]
     'COVAR_POP(b, a)'
     """
-    named = [sql_name(any_name(each, "a column of a regression")) for each in columns]
-    found = {f"m_{place}": f"AVG({name})" for place, name in enumerate(named)}
-    found |= {f"c_{place}_{place}": f"VAR_POP({name})" for place, name in enumerate(named)}
-    found |= {
+    named = [sql_name(any_name(column, "a column of a regression")) for column in columns]
+    aggregates = {f"m_{place}": f"AVG({name})" for place, name in enumerate(named)}
+    aggregates |= {f"c_{place}_{place}": f"VAR_POP({name})" for place, name in enumerate(named)}
+    aggregates |= {
         f"c_{second}_{first}": f"COVAR_POP({named[second]}, {named[first]})"
         for first, second in combinations(range(len(named)), 2)
     }
-    return found
+    return aggregates
 
 
 def nearest_covariance(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,11 +52,11 @@ def nearest_covariance(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return nearer
 
 
-def solved(means: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def fit_line(means: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """The intercept and the slopes of the last column on the others, by least squares.
 
     Directions in which the others vary by less than a millionth of their largest are left out.
-    >>> solved(np.array([1.0, 3.0]), np.array([[2.0, 4.0], [4.0, 8.0]])).tolist()
+    >>> fit_line(np.array([1.0, 3.0]), np.array([[2.0, 4.0], [4.0, 8.0]])).tolist()
     [1.0, 2.0]
     """
     inner, outer = covariance[:-1, :-1], covariance[:-1, -1]
@@ -76,23 +76,17 @@ class RegressionPart:
     moments: StatisticsPart = field(repr=False)
 
     @classmethod
-    def planned(
-        cls,
-        frame: Frame,
-        name: str,
-        columns: Sequence[str],
-        *,
-        target: str = "",
-        price: Price,
+    def build(
+        cls, frame: Frame, name: str, columns: Sequence[str], *, target: str = "", price: Price
     ) -> "RegressionPart":
         """Plan the moments of these columns; a target is put last."""
-        listed = [each for each in columns if each != target] + ([target] if target else [])
+        listed = [column for column in columns if column != target] + ([target] if target else [])
         if len(listed) < (2 if target else 1) or len(set(listed)) < len(listed):
             raise InvalidValue(
                 f"{name}: columns {listed}; name each once, and one beside a target."
             )
-        made = StatisticsPart.planned(frame, name, aggregates_for(listed), price=price)
-        return cls(tuple(listed), target, made)
+        moments = StatisticsPart.build(frame, name, aggregates_for(listed), price=price)
+        return cls(tuple(listed), target, moments)
 
     @property
     def name(self) -> str:
@@ -123,26 +117,26 @@ class RegressionPart:
     def preview(self) -> list[Preview]:
         """Its tables; their errors depend on secret counts and spreads."""
         size = len(self.columns)
-        found = [
+        previews = [
             Preview(f"{self.name}_means", size, "95% interval, with the release", None),
             Preview(f"{self.name}_covariance", size * size, "95% interval, with the release", None),
         ]
         if self.target:
-            found.append(Preview(self.name, size, "interval, with the release", None))
-        return found
+            previews.append(Preview(self.name, size, "interval, with the release", None))
+        return previews
 
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """The noisy moments, and what follows from them.
 
         Privacy: as `loss` says.
         """
-        released = self.moments.noised(exact, bits)
-        found = estimates(released)
+        released = self.moments.add_noise(exact, bits)
+        moments = estimates(released)
         places = range(len(self.columns))
         columns: dict[str, list[Any]] = {"column": list(self.columns)}
         for name in ("value", "low", "high"):
             column = "mean" if name == "value" else name
-            columns[column] = [float(getattr(found[f"m_{p}"], name)[0]) for p in places]
+            columns[column] = [float(getattr(moments[f"m_{p}"], name)[0]) for p in places]
         words = "With 95% intervals."
         sheets = [Sheet(f"{self.name}_means", words, columns, ("column",), "mean", "low", "high")]
         pairs = [(one, other) for one in places for other in places]
@@ -150,9 +144,9 @@ class RegressionPart:
         columns = {
             "column": [self.columns[one] for one, _ in pairs],
             "with": [self.columns[other] for _, other in pairs],
-            "covariance": [float(found[each].value[0]) for each in named],
-            "low": [float(found[each].low[0]) for each in named],
-            "high": [float(found[each].high[0]) for each in named],
+            "covariance": [float(moments[entry].value[0]) for entry in named],
+            "low": [float(moments[entry].low[0]) for entry in named],
+            "high": [float(moments[entry].high[0]) for entry in named],
         }
         keys = ("column", "with")
         title = f"{self.name}_covariance"
@@ -160,14 +154,14 @@ class RegressionPart:
         return [*sheets, self._line(released, bits)] if self.target else sheets
 
     def _coefficients(self, released: Released) -> NDArray[np.float64]:
-        found = estimates(released)
+        moments = estimates(released)
         size = len(self.columns)
-        means = np.array([float(found[f"m_{place}"].value[0]) for place in range(size)])
+        means = np.array([float(moments[f"m_{place}"].value[0]) for place in range(size)])
         matrix = np.zeros((size, size))
         for one in range(size):
             for other in range(one + 1):
-                matrix[one, other] = matrix[other, one] = found[f"c_{one}_{other}"].value[0]
-        return solved(means, nearest_covariance(matrix))
+                matrix[one, other] = matrix[other, one] = moments[f"c_{one}_{other}"].value[0]
+        return fit_line(means, nearest_covariance(matrix))
 
     def _line(self, released: Released, bits: BitSource) -> Sheet:
         """The regression; its spread is what noise drawn once more does to the released moments."""

@@ -65,7 +65,7 @@ class StatisticsPart:
     frame: Frame = field(repr=False)
 
     @classmethod
-    def planned(
+    def build(
         cls,
         frame: Frame,
         name: str,
@@ -82,21 +82,21 @@ class StatisticsPart:
         if len(set(by)) < len(by):
             raise InvalidValue(f"{name}: by is {list(by)}; name each column once.")
         texts = Texts(frame.session, frame.table)
-        keys = {each: frame.axis(each).sql for each in by}
-        sql, found = texts.question(where=frame.where, keys=keys, outputs=select)
+        keys = {column: frame.axis(column).sql for column in by}
+        sql, expected = texts.question(where=frame.where, keys=keys, outputs=select)
         session = frame.session
         terms: dict[str, Any] = {price.currency.value: price.amount}
-        made = session.plan_question(sql, **terms)
-        if made.selection is not None or made.query.limit or made.query.having is not None:
+        plan = session.plan_question(sql, **terms)
+        if plan.selection is not None or plan.query.limit or plan.query.having is not None:
             raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
-        texts.agreed(made.query, found, name)
-        _of_the_frame(frame, made, name)
-        _adding_up(made, name)
-        for each in made.measures:
-            frame.measure_place(each.terms)
-        for pick in made.picks:
-            _axis_of(frame, pick)
-        return cls(name, tuple(by), made, frame)
+        texts.check_agreement(plan.query, expected, name)
+        _check_rows(frame, plan, name)
+        _check_additive(plan, name)
+        for measure in plan.measures:
+            frame.measure_place(measure.terms)
+        for pick in plan.picks:
+            _find_axis(frame, pick)
+        return cls(name, tuple(by), plan, frame)
 
     @property
     def loss(self) -> Price:
@@ -115,30 +115,30 @@ class StatisticsPart:
         if self.plan.picks:
             return (self.plan.cost,)
         return tuple(
-            noise.loss(at_least_one_step(each.sensitivity))
-            for noise, each in zip(self.plan.noises, self.plan.measures, strict=True)
+            noise.loss(at_least_one_step(measure.sensitivity))
+            for noise, measure in zip(self.plan.noises, self.plan.measures, strict=True)
         )
 
     def facts(self) -> dict[str, Any]:
         """Mechanisms, scales and references for the manifest."""
-        made = [
+        measurements = [
             {
-                "what": each.name,
+                "what": measure.name,
                 "noise": noise_of(noise),
-                "l1": float(each.sensitivity.l1),
-                "l2": float(each.sensitivity.l2),
-                "lattice_step": str(each.step),
+                "l1": float(measure.sensitivity.l1),
+                "l2": float(measure.sensitivity.l2),
+                "lattice_step": str(measure.step),
             }
-            for each, noise in zip(self.plan.measures, self.plan.noises, strict=True)
+            for measure, noise in zip(self.plan.measures, self.plan.noises, strict=True)
         ]
-        made += [
+        measurements += [
             {"what": pick.name, "noise": noise_of(choice), "lattice_step": str(pick.step)}
             for pick, choice in zip(self.plan.picks, self.plan.choices, strict=True)
         ]
         return {
             "kind": "statistics",
             "question": self.plan.question,
-            "measurements": made,
+            "measurements": measurements,
             "lattice": "multiples of each measure's step",
             "reference": "[CKS20, Thm. 4], [DMNS06, Prop. 3.3], [Smi11]",
         }
@@ -156,9 +156,9 @@ class StatisticsPart:
 
         Privacy: as `loss` says.
         """
-        return [self._sheet(self.noised(exact, bits))]
+        return [self._sheet(self.add_noise(exact, bits))]
 
-    def noised(self, exact: Cells, bits: BitSource) -> Released:
+    def add_noise(self, exact: Cells, bits: BitSource) -> Released:
         """Add each measure up by group, add its noise, choose its quantiles.
 
         Privacy: as `loss` says.
@@ -172,8 +172,8 @@ class StatisticsPart:
             noisy.append(noise.release(total, bits))
         for pick, choice in zip(self.plan.picks, self.plan.choices, strict=True):
             rows = [
-                pick.release(choice, each, bits)
-                for each in _histograms(exact, self.frame, pick, group, count)
+                pick.release(choice, counts, bits)
+                for counts in _histograms(exact, self.frame, pick, group, count)
             ]
             table = np.array(rows, dtype=np.int64).reshape(count, pick.columns)
             noisy += [table[:, place] for place in range(pick.columns)]
@@ -189,41 +189,41 @@ class StatisticsPart:
         for name, key, domain in keys:
             step = bounded(key.expression, columns).step
             place = {code: index for index, code in enumerate(domain.codes)}
-            codes = _codes_on(step, self.frame.axis(name))
+            codes = _convert_codes(step, self.frame.axis(name))
             known = np.array(
                 [-1 if code is None else place.get(code, -1) for code in codes], dtype=np.int64
             )
-            found = known[exact.places(name)]
-            outside |= found < 0
-            group = group * len(domain.codes) + found
+            key_place = known[exact.places(name)]
+            outside |= key_place < 0
+            group = group * len(domain.codes) + key_place
             size *= len(domain.codes)
         return np.where(outside, -1, group), size
 
     def _sheet(self, released: Released) -> Sheet:
         columns: dict[str, list[Any]] = dict(released.keys())
         first = ""
-        for name, found in estimates(released).items():
-            output = next(each for each in self.plan.query.outputs if each.name == name)
+        for name, estimate in estimates(released).items():
+            output = next(output for output in self.plan.query.outputs if output.name == name)
             chosen = find_picked(self.plan, output.expression)
             if chosen is not None:
                 columns[name] = values_of(released, chosen)
                 columns |= _ranks(released, name, chosen)
                 continue
-            columns[name] = found.value.tolist()
-            columns[f"{name}_low"] = [_ended(each) for each in found.low]
-            columns[f"{name}_high"] = [_ended(each) for each in found.high]
+            columns[name] = estimate.value.tolist()
+            columns[f"{name}_low"] = [_blank_infinite(end) for end in estimate.low]
+            columns[f"{name}_high"] = [_blank_infinite(end) for end in estimate.high]
             first = first or name
         words = "With 95% intervals, each for one statistic in one group."
         if not first:
             words = "Quantiles are values on the lattice; their error is in ranks."
-        if any(each.width > 1 for each in self.plan.picks):
+        if any(pick.width > 1 for pick in self.plan.picks):
             words += (
                 " A quantile with a bucket is the bucket's middle: the error in ranks holds for "
                 "some value in the bucket, not always for the middle."
             )
         if not first:
             value = self.plan.query.outputs[0].name
-            numbers = all(isinstance(each, int | float) for each in columns[value])
+            numbers = all(isinstance(cell, int | float) for cell in columns[value])
             if not numbers:
                 columns["place"] = list(range(len(released.groups)))
             return Sheet(self.name, words, columns, self.by, value if numbers else "place")
@@ -238,25 +238,25 @@ def _ranks(released: Released, name: str, chosen: Chosen) -> dict[str, list[Any]
     if within is None:
         return {f"{name}_ranks_off_95": [ranks_off(released.plan, chosen, _LEVEL)] * size}
     return {
-        f"{name}_bucket_low": [each.low for each in within],
-        f"{name}_bucket_high": [each.high for each in within],
-        f"{name}_bucket_ranks_off_95": [each.ranks for each in within],
+        f"{name}_bucket_low": [bucket.low for bucket in within],
+        f"{name}_bucket_high": [bucket.high for bucket in within],
+        f"{name}_bucket_ranks_off_95": [bucket.ranks for bucket in within],
     }
 
 
-def _ended(value: Any) -> float:
+def _blank_infinite(value: Any) -> float:
     number = float(value)
     return number if isfinite(number) else float("nan")
 
 
-def _of_the_frame(frame: Frame, made: Plan, name: str) -> None:
+def _check_rows(frame: Frame, plan: Plan, name: str) -> None:
     """Refuse a plan for other rows than those the frame will read."""
-    ours, theirs = made.contribution, frame.plan.contribution
+    ours, theirs = plan.contribution, frame.plan.contribution
     same = (
-        made.tables == frame.plan.tables
-        and made.query.source == frame.plan.query.source
-        and made.query.where == frame.plan.query.where
-        and made.query.options == frame.plan.query.options == Options()
+        plan.tables == frame.plan.tables
+        and plan.query.source == frame.plan.query.source
+        and plan.query.where == frame.plan.query.where
+        and plan.query.options == frame.plan.query.options == Options()
         and (ours.rows_per_unit, ours.relation) == (theirs.rows_per_unit, theirs.relation)
     )
     if not same:
@@ -266,25 +266,22 @@ def _of_the_frame(frame: Frame, made: Plan, name: str) -> None:
         )
 
 
-def _adding_up(made: Plan, name: str) -> None:
+def _check_additive(plan: Plan, name: str) -> None:
     """Refuse what is not the sum of its values in the frame's cells, or chosen by row counts."""
-    for each in made.query.outputs:
-        for aggregate in aggregates_of(each.expression):
+    for output in plan.query.outputs:
+        for aggregate in aggregates_of(output.expression):
             if aggregate.statistic not in _ADDITIVE | _CHOSEN:
                 raise InvalidValue(
-                    f"{name}: {each.name} is made of {aggregate.statistic}, which does not add up "
-                    "over the cells of a release: one unit may be in several. Ask it as a question "
-                    "of its own. Nothing was run or charged."
+                    f"{name}: {output.name} is made of {aggregate.statistic}, which does not add "
+                    "up over the cells of a release: one unit may be in several. Ask it as a "
+                    "question of its own. Nothing was run or charged."
                 )
 
 
-def _spellings(column: str) -> tuple[str, str]:
-    return column.casefold(), f'"{column}"'.casefold()
-
-
-def _axis_of(frame: Frame, pick: CandidateQuery) -> str:
+def _find_axis(frame: Frame, pick: CandidateQuery) -> str:
+    column = pick.column.casefold()
     for axis in frame.axes:
-        if pick.column and axis.sql.casefold() in _spellings(pick.column):
+        if column and axis.sql.casefold() in (column, f'"{column}"'):
             return axis.name
     raise InvalidValue(
         f"quantiles of {pick.name}: a release takes them of a plain column among its columns. "
@@ -292,33 +289,33 @@ def _axis_of(frame: Frame, pick: CandidateQuery) -> str:
     )
 
 
-def _codes_on(step: Fraction, axis: Axis) -> list[int | None]:
+def _convert_codes(step: Fraction, axis: Axis) -> list[int | None]:
     """The codes of an axis on another lattice; None for those that are not on it, and for rows
     without a value.
     """
     ratio = axis.step / step
-    found: list[int | None] = []
+    converted: list[int | None] = []
     for code in axis.codes:
         whole, rest = divmod(code * ratio.numerator, ratio.denominator)
-        found.append(None if rest else whole)
+        converted.append(None if rest else whole)
     if axis.missing:
-        found[0] = None
-    return found
+        converted[0] = None
+    return converted
 
 
 def _histograms(
     exact: Cells, frame: Frame, pick: CandidateQuery, group: NDArray[np.int64], count: int
 ) -> list[NDArray[np.int64]]:
     """How many rows of each group have each candidate."""
-    name = _axis_of(frame, pick)
+    name = _find_axis(frame, pick)
     axis = frame.axis(name)
-    codes = _codes_on(pick.step, axis)
+    codes = _convert_codes(pick.step, axis)
     candidates = np.array(
         [-1 if code is None else code // pick.width - pick.first for code in codes], dtype=np.int64
     )
     candidates[(candidates < 0) | (candidates >= pick.candidates)] = -1
-    found = candidates[exact.places(name)]
-    kept = (group >= 0) & (found >= 0)
+    chosen = candidates[exact.places(name)]
+    counted = (group >= 0) & (chosen >= 0)
     table = np.zeros((count, pick.candidates), dtype=np.int64)
-    np.add.at(table, (group[kept], found[kept]), exact.counts[kept])
+    np.add.at(table, (group[counted], chosen[counted]), exact.counts[counted])
     return list(table)

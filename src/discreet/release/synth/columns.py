@@ -65,9 +65,9 @@ class CodedColumn:
         if column.kind == "category" and not column.private_keys:
             return cls(column, plain, Attribute(name, len(column.keys) + column.other))
         if column.kind in _NUMBERS:
-            return cls._number(column)
+            return cls._of_number(column)
         if column.kind == "date":
-            return cls._date(column)
+            return cls._of_date(column)
         raise InvalidValue(
             f"{name}: synthetic data has no place for {with_article(column.kind)} "
             f"{'with private keys ' if column.private_keys else ''}yet; name the other columns "
@@ -75,15 +75,15 @@ class CodedColumn:
         )
 
     @classmethod
-    def _number(cls, column: Column) -> "CodedColumn":
+    def _of_number(cls, column: Column) -> "CodedColumn":
         count = column.upper - column.lower + 1
         width = 1 if count <= _FINE else -(-count // _BUCKETS)
         least, step = column.lower * column.step, column.step * width
         code = f"FLOOR(({sql_name(column.name)} - ({_decimal(least)})) / {_decimal(step)})"
-        return cls._ordered(column, code, (count - 1) // width + 1, width)
+        return cls._of_ordered(column, code, (count - 1) // width + 1, width)
 
     @classmethod
-    def _date(cls, column: Column) -> "CodedColumn":
+    def _of_date(cls, column: Column) -> "CodedColumn":
         first, last = (_EPOCH + timedelta(days=end) for end in (column.lower, column.upper))
         years = last.year - first.year + 1
         name = sql_name(column.name)
@@ -91,10 +91,10 @@ class CodedColumn:
         width = 31
         if years * _DAYS <= 4 * _FINE:
             whole, width = f"({whole}) * 31 + DAY({name}) - 1", 1
-        return cls._ordered(column, whole, years * _DAYS // width, width)
+        return cls._of_ordered(column, whole, years * _DAYS // width, width)
 
     @classmethod
-    def _ordered(cls, column: Column, code: str, size: int, width: int) -> "CodedColumn":
+    def _of_ordered(cls, column: Column, code: str, size: int, width: int) -> "CodedColumn":
         if column.null != "drop":
             return cls(column, code, Attribute(column.name, size, ordered=True), width)
         sql = f"CASE WHEN {sql_name(column.name)} IS NULL THEN -1 ELSE {code} END"
@@ -115,18 +115,11 @@ class CodedColumn:
             labels = [None, False, True] if self.optional else [False, True]
             return [labels[code] for code in codes.tolist()]
         codes = codes if self.optional else codes + 1  # 0 is what is missing
-        lattice = (codes - 1) * self.width + _below(self.width, len(codes), bits)
+        lattice = (codes - 1) * self.width + _draw_below(self.width, len(codes), bits)
         read = self._day if self.column.kind == "date" else self._value
-        known: dict[int, Any] = {}
-        found: list[Any] = []
-        for code, place in zip(codes.tolist(), lattice.tolist(), strict=True):
-            if code == 0:
-                found.append(None)
-                continue
-            if place not in known:
-                known[place] = read(place)
-            found.append(known[place])
-        return found
+        known = {place: read(place) for place in set(lattice[codes != 0].tolist())}
+        pairs = zip(codes.tolist(), lattice.tolist(), strict=True)
+        return [known[place] if code else None for code, place in pairs]
 
     def labels(self) -> list[list[Any]]:
         """What each code may be called: several names for a bucket.
@@ -138,10 +131,10 @@ class CodedColumn:
         if self.column.kind in ("category", "boolean"):
             return [self.read(np.array([code])) for code in codes]
         read = self._day if self.column.kind == "date" else self._value
-        found: list[list[Any]] = [[None]] if self.optional else []
-        for start in range(0, (len(codes) - len(found)) * self.width, self.width):
-            found.append([read(place) for place in range(start, start + self.width)])
-        return found
+        names: list[list[Any]] = [[None]] if self.optional else []
+        for start in range(0, (len(codes) - len(names)) * self.width, self.width):
+            names.append([read(place) for place in range(start, start + self.width)])
+        return names
 
     def _value(self, place: int) -> int | float:
         number = min(self.column.lower + place, self.column.upper) * self.column.step
@@ -188,7 +181,7 @@ def _decimal(number: Fraction) -> str:
     return text
 
 
-def _below(bound: int, count: int, bits: BitSource) -> NDArray[np.int64]:
+def _draw_below(bound: int, count: int, bits: BitSource) -> NDArray[np.int64]:
     """Numbers below the bound, evenly enough for a bucket that is below 2**32 wide."""
     if bound == 1:
         return np.zeros(count, dtype=np.int64)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.release.synth.model.junction import Clique
-from discreet.release.synth.rounds import coded
+from discreet.release.synth.rounds import code_rows
 
-__all__ = ["Classifier", "association", "distances", "trained"]
+__all__ = ["Classifier", "association", "distances", "train"]
 
 Codes = NDArray[np.int64]
 _STEPS = 150
@@ -24,14 +24,14 @@ def distances(one: Codes, other: Codes, sizes: tuple[int, ...], order: int) -> d
     >>> distances(np.array([[0], [1]]), np.array([[0], [0]]), (2,), 1)
     {(0,): 0.5}
     """
-    found = {}
+    by_clique = {}
     for clique in itertools.combinations(range(len(sizes)), order):
         shares = []
         for rows in (one, other):
-            codes, size = coded(rows, clique, sizes)
+            codes, size = code_rows(rows, clique, sizes)
             shares.append(np.bincount(codes, minlength=size) / max(1, len(rows)))
-        found[clique] = float(np.abs(shares[0] - shares[1]).sum()) / 2
-    return found
+        by_clique[clique] = float(np.abs(shares[0] - shares[1]).sum()) / 2
+    return by_clique
 
 
 def association(rows: Codes, sizes: tuple[int, ...]) -> NDArray[np.float64]:
@@ -41,16 +41,16 @@ def association(rows: Codes, sizes: tuple[int, ...]) -> NDArray[np.float64]:
     >>> association(np.array([[0, 0], [1, 1]]), (2, 2)).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    found = np.eye(len(sizes))
+    matrix = np.eye(len(sizes))
     for one, other in itertools.combinations(range(len(sizes)), 2):
-        codes, size = coded(rows, (one, other), sizes)
+        codes, size = code_rows(rows, (one, other), sizes)
         shares = np.bincount(codes, minlength=size).reshape(sizes[one], sizes[other]) / len(rows)
         outer = np.outer(shares.sum(axis=1), shares.sum(axis=0))
         squares = np.divide((shares - outer) ** 2, outer, out=np.zeros_like(outer), where=outer > 0)
         used = min((shares.sum(axis=1) > 0).sum(), (shares.sum(axis=0) > 0).sum())
         value = np.sqrt(squares.sum() / max(1, used - 1))
-        found[one, other] = found[other, one] = min(1.0, float(value))
-    return found
+        matrix[one, other] = matrix[other, one] = min(1.0, float(value))
+    return matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Classifier:
         """The share of rows whose value it tells right. Exact rows give an exact share.
 
         >>> rows = np.array([[0, 0], [1, 1]] * 50)
-        >>> trained(rows, (2, 2), 1).accuracy(rows)
+        >>> train(rows, (2, 2), 1).accuracy(rows)
         1.0
         """
         right = (_scores(self.weights, rows, self.target) > 0) == (
@@ -77,13 +77,11 @@ class Classifier:
         return float(right.mean())
 
 
-def trained(
-    rows: Codes, sizes: tuple[int, ...], target: int, value: int | None = None
-) -> Classifier:
+def train(rows: Codes, sizes: tuple[int, ...], target: int, value: int | None = None) -> Classifier:
     """Train on rows; the value asked for is the target's commonest one unless given.
 
     As private as the rows.
-    >>> trained(np.array([[0, 0], [1, 1]] * 50), (2, 2), 1, 1).value
+    >>> train(np.array([[0, 0], [1, 1]] * 50), (2, 2), 1, 1).value
     1
     """
     if not 0 <= target < len(sizes) or len(sizes) < 2:
@@ -92,7 +90,7 @@ def trained(
         value = int(np.bincount(rows[:, target], minlength=sizes[target]).argmax())
     truth = (rows[:, target] == value).astype(np.float64)
     weights = tuple(np.zeros(size) for size in (*sizes, 1))  # the last is the constant
-    memory = tuple(np.full(len(each), 1e-8) for each in weights)
+    memory = tuple(np.full(len(weight), 1e-8) for weight in weights)
     for _ in range(_STEPS):
         missed = truth - 1 / (1 + np.exp(-np.clip(_scores(weights, rows, target), -30, 30)))
         for at, (weight, seen) in enumerate(zip(weights, memory, strict=True)):

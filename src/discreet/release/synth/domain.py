@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 
-__all__ = ["Attribute", "Binning", "LARGEST_ATTRIBUTE", "binned"]
+__all__ = ["Attribute", "Binning", "LARGEST_ATTRIBUTE", "bin_values"]
 
 LARGEST_ATTRIBUTE = 4096
 """The most values of one attribute; wider columns are cut into public buckets first."""
@@ -67,12 +67,12 @@ class Binning:
         >>> Binning(np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0])).table().shape
         (2, 3)
         """
-        found = np.zeros((self.count, len(self.groups)))
-        found[self.groups, np.arange(len(self.groups))] = self.shares
-        return found
+        matrix = np.zeros((self.count, len(self.groups)))
+        matrix[self.groups, np.arange(len(self.groups))] = self.shares
+        return matrix
 
 
-def binned(
+def bin_values(
     attribute: Attribute,
     estimate: Sequence[float] | NDArray[np.float64],
     *,
@@ -83,19 +83,19 @@ def binned(
 
     Neighbouring values of an ordered attribute go together until a group holds one part in
     `most` of all; of others, values below `least` go into one group.
-    >>> binned(Attribute("x", 4, ordered=True), [5, 5, 5, 85], most=3, least=1).groups.tolist()
+    >>> bin_values(Attribute("x", 4, ordered=True), [5, 5, 5, 85], most=3, least=1).groups.tolist()
     [0, 0, 0, 1]
-    >>> binned(Attribute("x", 4), [50, 1, 48, 1], most=3, least=10).groups.tolist()
+    >>> bin_values(Attribute("x", 4), [50, 1, 48, 1], most=3, least=10).groups.tolist()
     [0, 2, 1, 2]
     """
     counts = np.maximum(np.asarray(estimate, dtype=np.float64), 0)
     wide = attribute.ordered and attribute.size > most
-    groups = _runs(counts, counts.sum() / most, least) if wide else _rare(counts, least)
+    groups = _bin_runs(counts, counts.sum() / most, least) if wide else _bin_rare(counts, least)
     counts = counts + max(counts.sum(), 1.0) * 1e-12  # no group is without a share
     return Binning(groups, counts / np.bincount(groups, weights=counts)[groups])
 
 
-def _runs(counts: NDArray[np.float64], enough: float, least: float) -> NDArray[np.int64]:
+def _bin_runs(counts: NDArray[np.float64], enough: float, least: float) -> NDArray[np.int64]:
     groups = np.zeros(len(counts), dtype=np.int64)
     held = 0.0
     for place in range(1, len(counts)):
@@ -104,12 +104,12 @@ def _runs(counts: NDArray[np.float64], enough: float, least: float) -> NDArray[n
         groups[place] = groups[place - 1] + full
         held = 0.0 if full else held
     sums = np.bincount(groups, weights=counts)
-    kept = np.cumsum(sums >= least)  # a small group joins the one before it
-    merged: NDArray[np.int64] = np.maximum(kept - 1, 0)[groups]
+    large = np.cumsum(sums >= least)  # a small group joins the one before it
+    merged: NDArray[np.int64] = np.maximum(large - 1, 0)[groups]
     return merged
 
 
-def _rare(counts: NDArray[np.float64], least: float) -> NDArray[np.int64]:
+def _bin_rare(counts: NDArray[np.float64], least: float) -> NDArray[np.int64]:
     common = counts >= least
     groups = np.cumsum(common) - 1
     groups[~common] = common.sum()

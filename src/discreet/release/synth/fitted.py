@@ -17,8 +17,8 @@ from discreet.release.synth.grade import Mark
 from discreet.release.synth.model.fit import Fit, Fitted, Measured, fit
 from discreet.release.synth.model.folds import fold
 from discreet.release.synth.model.junction import Clique
-from discreet.release.synth.model.rows import Take, draw_rows, spread, thrown
-from discreet.release.synth.rounds import coded
+from discreet.release.synth.model.rows import Take, draw_rows, take_evenly, take_independently
+from discreet.release.synth.rounds import code_rows
 
 __all__ = ["Draw", "Synthetic", "draw_evenly", "draw_independently"]
 
@@ -41,7 +41,7 @@ def draw_evenly(model: "Synthetic", rows: int, bits: BitSource | None) -> NDArra
 
     Privacy: post-processing.
     """
-    return _drawn(model, rows, bits, spread)
+    return _draw(model, rows, bits, take_evenly)
 
 
 def draw_independently(model: "Synthetic", rows: int, bits: BitSource | None) -> NDArray[np.int64]:
@@ -49,21 +49,21 @@ def draw_independently(model: "Synthetic", rows: int, bits: BitSource | None) ->
 
     Privacy: post-processing.
     """
-    return _drawn(model, rows, bits, thrown)
+    return _draw(model, rows, bits, take_independently)
 
 
-def _drawn(model: "Synthetic", rows: int, bits: BitSource | None, take: Take) -> NDArray[np.int64]:
+def _draw(model: "Synthetic", rows: int, bits: BitSource | None, take: Take) -> NDArray[np.int64]:
     grouped = draw_rows(model.fitted.network, model.fitted.beliefs, rows, bits, take)
-    found = np.empty((rows, len(model.attributes)), dtype=np.int64)
+    codes = np.empty((rows, len(model.attributes)), dtype=np.int64)
     order = np.zeros(rows, dtype=np.int64)
     for place, column in enumerate(grouped.T):
         order = (order * model.sizes[place] + column) % (1 << 40)
     first = len(model.fitted.network.tree.cliques)
     for place, at in enumerate(model.places):
         shares = model.binnings[place].table()
-        found[:, at] = take(shares, grouped[:, place], order, bits, turn=first + place)
-        order = (order * model.attributes[at].size + found[:, at]) % (1 << 40)
-    return found
+        codes[:, at] = take(shares, grouped[:, place], order, bits, turn=first + place)
+        order = (order * model.attributes[at].size + codes[:, at]) % (1 << 40)
+    return codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Synthetic:
         """The numbers of groups, in the order of the model."""
         return self.fitted.network.tree.sizes
 
-    def expected(self, cliques: Iterable[Clique], rows: int) -> dict[Clique, Table]:
+    def estimate_shares(self, cliques: Iterable[Clique], rows: int) -> dict[Clique, Table]:
         """Probabilities of marginals of the model's groups, flat: exact where one clique holds
         them, else from so many evenly spread rows.
         """
@@ -104,18 +104,18 @@ class Synthetic:
         homes: dict[int | None, list[Clique]] = {}
         for clique in cliques:
             homes.setdefault(tree.home(clique), []).append(clique)
-        found: dict[Clique, Table] = {}
+        shares: dict[Clique, Table] = {}
         drawn = None
         for home, wanted in homes.items():
             if home is not None:
                 sums = fold(tree.cliques[home], tree.sizes, wanted).collapse(beliefs.cliques[home])
-                found |= {clique: sums[clique].ravel() for clique in wanted}
+                shares |= {clique: sums[clique].ravel() for clique in wanted}
                 continue
             drawn = draw_rows(self.fitted.network, beliefs, rows, None)
             for clique in wanted:
-                codes, size = coded(drawn, clique, tree.sizes)
-                found[clique] = np.bincount(codes, minlength=size) / rows
-        return found
+                codes, size = code_rows(drawn, clique, tree.sizes)
+                shares[clique] = np.bincount(codes, minlength=size) / rows
+        return shares
 
     @property
     def expected_error(self) -> float:
@@ -123,32 +123,32 @@ class Synthetic:
 
         See [Ste81].
         """
-        found = []
-        for each in self.measured:
-            if len(each.clique) == 1 and len(self.measured) > len(self.places):
+        errors = []
+        for marginal in self.measured:
+            if len(marginal.clique) == 1 and len(self.measured) > len(self.places):
                 continue
-            fitted = self.fitted.beliefs.marginals[each.clique]
-            freedom = fitted / (fitted + self.strength * each.variance)
-            risk = (fitted - each.noisy) ** 2 + (2 * freedom - 1) * each.variance
+            fitted = self.fitted.beliefs.marginals[marginal.clique]
+            freedom = fitted / (fitted + self.strength * marginal.variance)
+            risk = (fitted - marginal.noisy) ** 2 + (2 * freedom - 1) * marginal.variance
             squared = max(float(risk.mean()), 0.0)
-            found.append(math.sqrt(2 / math.pi * squared) * fitted.size / 2)
-        return min(1.0, float(np.mean(found)))
+            errors.append(math.sqrt(2 / math.pi * squared) * fitted.size / 2)
+        return min(1.0, float(np.mean(errors)))
 
     def codes(self, rows: int, bits: BitSource | None = system) -> NDArray[np.int64]:
         """Synthetic rows as value numbers, one column for each attribute.
 
         Privacy: post-processing.
         """
-        found = np.asarray(self.draw(self, rows, bits))
+        codes = np.asarray(self.draw(self, rows, bits))
         sizes = np.array([attribute.size for attribute in self.attributes])
-        whole = found.shape == (rows, len(sizes)) and np.issubdtype(found.dtype, np.integer)
-        if not whole or (found < 0).any() or (found >= sizes).any():
+        whole = codes.shape == (rows, len(sizes)) and np.issubdtype(codes.dtype, np.integer)
+        if not whole or (codes < 0).any() or (codes >= sizes).any():
             raise InvalidValue(
-                f"the drawing gave {found.dtype} of shape {found.shape}, or values out of bounds; "
+                f"the drawing gave {codes.dtype} of shape {codes.shape}, or values out of bounds; "
                 f"it must give {rows:,} rows of value numbers, a column for each of "
                 f"{len(sizes)} attributes. Nothing was charged."
             )
-        return found.astype(np.int64, copy=False)
+        return codes.astype(np.int64, copy=False)
 
     def count(self, chosen: Mapping[int, Table]) -> float:
         """Expected rows, each value of an attribute weighted by a share between 0 and 1.
@@ -171,7 +171,7 @@ class Synthetic:
         """Expected counts over values of these attributes, in the order given."""
         inner = tuple(sorted(self.places.index(at) for at in clique))
         rows = max(200_000, math.ceil(self.total))
-        table = self.expected([inner], rows)[inner].reshape([self.sizes[at] for at in inner])
+        table = self.estimate_shares([inner], rows)[inner].reshape([self.sizes[at] for at in inner])
         for axis, place in enumerate(inner):
             table = np.moveaxis(
                 np.tensordot(table, self.binnings[place].table(), axes=(axis, 0)), -1, axis

@@ -15,9 +15,9 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource
 from discreet.rationals import ceil_decimal
 from discreet.release.synth.model.junction import Clique
-from discreet.release.synth.rounds import SCORE_STEPS, Cells, Noisy, coded, in_steps
+from discreet.release.synth.rounds import SCORE_STEPS, Cells, Noisy, code_rows, to_steps
 
-__all__ = ["Grade", "Mark", "grading"]
+__all__ = ["Grade", "Mark", "plan_grade"]
 
 _LEVEL = Fraction(95, 100)
 _MOST_TABLES = 400  # of one order; more are thinned out evenly
@@ -43,7 +43,7 @@ class Grade:
 
     Privacy: `loss`: one unit moves each table's distance from a fixed one by at most its l1, so
     a sum over tables by that times their number [CKS20, Thm. 4].
-    >>> step = grading((2,), np.array([[0]]), total=9, rho=Fraction(1), sensitivity=_ONE)
+    >>> step = plan_grade((2,), np.array([[0]]), total=9, rho=Fraction(1), sensitivity=_ONE)
     >>> step.loss(_ONE).rho <= 1
     True
     """
@@ -69,33 +69,33 @@ class Grade:
 
         Privacy: as `loss` says.
         """
-        found = []
+        answers = []
         factor = self.total / len(self.rows)
         for cliques, variance in zip(self.orders, self.variances, strict=True):
             distances = 0
             for clique in cliques:
-                codes, size = coded(self.rows, clique, self.sizes)
-                expected = in_steps(np.bincount(codes, minlength=size) * factor)
-                exact_codes, _ = coded(exact.places, clique, self.sizes)
+                codes, size = code_rows(self.rows, clique, self.sizes)
+                expected = to_steps(np.bincount(codes, minlength=size) * factor)
+                exact_codes, _ = code_rows(exact.places, clique, self.sizes)
                 counts = exact.marginal(exact_codes, size)
                 distances += int(np.abs(SCORE_STEPS * counts - expected).sum())
             noise = DiscreteGaussian.of_variance(variance)
-            found.append(Noisy((), np.array([noise.release(distances, bits)]), variance))
-        return tuple(found)
+            answers.append(Noisy((), np.array([noise.release(distances, bits)]), variance))
+        return tuple(answers)
 
     def marks(self, noisy: tuple[Noisy, ...]) -> tuple[Mark, ...]:
         """What the noisy sums say."""
-        found = []
-        for order, (cliques, each) in enumerate(zip(self.orders, noisy, strict=True), start=1):
+        marks = []
+        for order, (cliques, answer) in enumerate(zip(self.orders, noisy, strict=True), start=1):
             unit = 2 * SCORE_STEPS * self.total * max(1, len(cliques))
-            distance = min(1.0, max(0.0, int(each.counts[0]) / unit))
-            noise = DiscreteGaussian.of_variance(each.variance)
-            errors = (math.sqrt(float(each.variance)), noise.error(_LEVEL))
-            found.append(Mark(order, distance, *(each / unit for each in errors)))
-        return tuple(found)
+            distance = min(1.0, max(0.0, int(answer.counts[0]) / unit))
+            noise = DiscreteGaussian.of_variance(answer.variance)
+            errors = (math.sqrt(float(answer.variance)), noise.error(_LEVEL))
+            marks.append(Mark(order, distance, *(error / unit for error in errors)))
+        return tuple(marks)
 
 
-def grading(
+def plan_grade(
     sizes: tuple[int, ...],
     rows: NDArray[np.int64],
     *,
@@ -106,7 +106,7 @@ def grading(
     """The step that compares these rows for this much rho.
 
     Privacy: rho-zCDP under the relation of the sensitivity [CKS20, Thm. 4].
-    >>> len(grading((2,), np.array([[0]]), total=9, rho=Fraction(1), sensitivity=_ONE).orders)
+    >>> len(plan_grade((2,), np.array([[0]]), total=9, rho=Fraction(1), sensitivity=_ONE).orders)
     1
     """
     orders = []
@@ -121,8 +121,8 @@ def grading(
             orders.append(tuple(thinned))
     share = rho / max(1, len(orders))
     variances = [
-        ceil_decimal((len(each) * SCORE_STEPS * sensitivity.l1) ** 2 / (2 * share), 12)
-        for each in orders
+        ceil_decimal((len(cliques) * SCORE_STEPS * sensitivity.l1) ** 2 / (2 * share), 12)
+        for cliques in orders
     ]
     return Grade(sizes, rows, total, tuple(orders), tuple(variances))
 

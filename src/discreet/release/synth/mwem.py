@@ -25,7 +25,7 @@ from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.model.fit import Fitted, Measured
 from discreet.release.synth.model.graphical import network
 from discreet.release.synth.model.junction import Clique
-from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Noisy, coded, in_steps
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Noisy, code_rows, to_steps
 
 __all__ = ["MOST_COMBINATIONS", "Worst", "reweigh"]
 
@@ -76,7 +76,7 @@ class Worst:
         """
         tables, scores = [], []
         for candidate in self.candidates:
-            codes, size = coded(exact.places, candidate.clique, self.sizes)
+            codes, size = code_rows(exact.places, candidate.clique, self.sizes)
             tables.append(exact.marginal(codes, size))
             distance = int(np.abs(SCORE_STEPS * tables[-1] - candidate.expected).sum())
             scores.append(distance - candidate.handicap)
@@ -101,15 +101,15 @@ def reweigh(
     A tenth of epsilon counts the rows; each round spends half of its share on choosing.
     Privacy: post-processing of the source's answers, which cost at most epsilon together.
     """
-    sizes = tuple(each.size for each in attributes)
+    sizes = tuple(attribute.size for attribute in attributes)
     if math.prod(sizes) > MOST_COMBINATIONS:
         raise InvalidValue(
             f"these columns have {math.prod(sizes):,} combinations of values; mwem takes "
             f"{MOST_COMBINATIONS:,}. Name fewer columns, or use the method marginals."
         )
     budget, moved = positive(epsilon, "epsilon"), sensitivity.l1
-    first = Worst((), (Candidate((), _zero(), 1, 0),), Fraction(0), 10 * moved / budget)
-    counted = source.take(first)
+    total_only = Candidate((), np.zeros(1, dtype=np.int64), 1, 0)
+    counted = source.take(Worst((), (total_only,), Fraction(0), 10 * moved / budget))
     total = max(1.0, float(counted[0].counts[0])) if counted else 1000.0
     pool = [
         clique
@@ -117,41 +117,37 @@ def reweigh(
         for clique in itertools.combinations(range(len(sizes)), order)
     ]
     count = rounds or min(len(pool), 4 * len(sizes))
-    each = budget * Fraction(9, 10) / count
+    share = budget * Fraction(9, 10) / count
     weights = np.full(sizes, 1 / math.prod(sizes))
     answers: list[Noisy] = []
     for number in range(1, count + 1):
-        choosing = 4 * SCORE_STEPS * moved / each
-        counting = 2 * moved / each
+        choosing = 4 * SCORE_STEPS * moved / share
+        counting = 2 * moved / share
         tables = {clique: sum_to(weights, tuple(range(len(sizes))), clique) for clique in pool}
         candidates = [
             Candidate(
                 clique,
-                in_steps(table.ravel() * total),
+                to_steps(table.ravel() * total),
                 1,
                 math.ceil(counting * table.size * SCORE_STEPS),
             )
             for clique, table in tables.items()
         ]
-        found = source.take(Worst(sizes, tuple(candidates), choosing, counting))
-        if not found:
+        noisy = source.take(Worst(sizes, tuple(candidates), choosing, counting))
+        if not noisy:
             continue
-        answers += found
-        before = tables[found[0].clique]
+        answers += noisy
+        before = tables[noisy[0].clique]
         shares = [
-            (each.clique, each.counts.reshape(tables[each.clique].shape) / total)
-            for each in answers
+            (answer.clique, answer.counts.reshape(tables[answer.clique].shape) / total)
+            for answer in answers
         ]
         weights = multiply_weights(weights, shares, passes=_PASSES)
-        moved_by = np.abs(sum_to(weights, tuple(range(len(sizes))), found[0].clique) - before)
-        noise = float(counting) * found[0].counts.size / (2 * total)
+        moved_by = np.abs(sum_to(weights, tuple(range(len(sizes))), noisy[0].clique) - before)
+        noise = float(counting) * noisy[0].counts.size / (2 * total)
         moved_share = float(moved_by.sum()) / 2
         on_progress(Progress(number, number / count, weights.size, moved_share, min(1.0, noise)))
     return _model(tuple(attributes), weights, answers, total)
-
-
-def _zero() -> NDArray[np.int64]:
-    return np.zeros(1, dtype=np.int64)
 
 
 def _model(
@@ -162,13 +158,13 @@ def _model(
     with np.errstate(divide="ignore"):
         factors = {whole: np.log(weights)}
     fitted = Fitted(structure, factors, structure.propagate(factors))
-    binnings = tuple(Binning(np.arange(each.size), np.ones(each.size)) for each in attributes)
+    binnings = tuple(Binning(np.arange(size), np.ones(size)) for size in weights.shape)
     measured = tuple(
         Measured(
-            each.clique,
-            (each.counts / total).reshape([weights.shape[at] for at in each.clique]),
-            np.full([weights.shape[at] for at in each.clique], float(each.variance) / total**2),
+            answer.clique,
+            (answer.counts / total).reshape([weights.shape[at] for at in answer.clique]),
+            np.full([weights.shape[at] for at in answer.clique], float(answer.variance) / total**2),
         )
-        for each in answers
+        for answer in answers
     )
     return Synthetic(attributes, whole, binnings, total, fitted, measured, 1.0)

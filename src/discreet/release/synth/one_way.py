@@ -28,30 +28,30 @@ def estimate_counts(noisy: Counts, attribute: Attribute, *, sigma: float, total:
     10.0
     """
     smoothers: list[Callable[[Counts], Counts]] = [lambda counts: counts]
-    smoothers += [partial(_pooled, least=factor * sigma) for factor in (2.0, 2.5)]
+    smoothers += [partial(_pool, least=factor * sigma) for factor in (2.0, 2.5)]
     if attribute.ordered and len(noisy) >= 8:
-        smoothers += [partial(_smoothed, least=factor * sigma) for factor in (1.0, 1.5, 2.0, 2.5)]
+        smoothers += [partial(_smooth, least=factor * sigma) for factor in (1.0, 1.5, 2.0, 2.5)]
     best, least = noisy, np.inf
     for smoother in smoothers:
-        found, risk = _judged(smoother, noisy, sigma, total)
+        estimate, risk = _estimate_risk(smoother, noisy, sigma, total)
         if risk < least:
-            best, least = found, risk
+            best, least = estimate, risk
     return best
 
 
-def _judged(
+def _estimate_risk(
     smoother: Callable[[Counts], Counts], noisy: Counts, sigma: float, total: float
 ) -> tuple[Counts, float]:
     """The estimate, and its risk: misfit plus twice the variance times the divergence."""
     total = max(total, 1e-9)
-    found = project_to_simplex(smoother(noisy), total)
+    estimate = project_to_simplex(smoother(noisy), total)
     step, divergence = 0.3 * sigma, 0.0
     for probe in range(_PROBES):
         signs = _signs(len(noisy), probe)
         above = project_to_simplex(smoother(noisy + step * signs), total)
         below = project_to_simplex(smoother(noisy - step * signs), total)
         divergence += float(signs @ (above - below)) / (2 * step * _PROBES)
-    return found, float(((found - noisy) ** 2).sum()) + 2 * sigma**2 * divergence
+    return estimate, float(((estimate - noisy) ** 2).sum()) + 2 * sigma**2 * divergence
 
 
 def _signs(count: int, probe: int) -> Counts:
@@ -64,12 +64,12 @@ def _signs(count: int, probe: int) -> Counts:
     return ((mixed >> np.uint64(40)) & np.uint64(1)).astype(np.float64) * 2 - 1
 
 
-def _pooled(counts: Counts, *, least: float) -> Counts:
+def _pool(counts: Counts, *, least: float) -> Counts:
     rare = counts < least
     return np.where(rare, max(0.0, float(counts[rare].mean())), counts) if rare.any() else counts
 
 
-def _smoothed(counts: Counts, *, least: float) -> Counts:
+def _smooth(counts: Counts, *, least: float) -> Counts:
     """Haar wavelets, each coefficient shrunk, averaged over shifts [DJ94], [CD95]."""
     length = 2 << (len(counts) - 1).bit_length()
     mirrored = np.resize(np.concatenate([counts, counts[::-1]]), length)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.drawing.page import document, figure, html_table, items
-from discreet.release.synth.compare import association, distances, trained
+from discreet.release.synth.compare import association, distances, train
 from discreet.release.synth.model.junction import Clique
 from discreet.release.synth.result import Synthesis
 
@@ -22,7 +22,7 @@ _MOST_BARS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Rows:
     """Synthetic rows and what they are compared on."""
 
     codes: NDArray[np.int64]
@@ -32,7 +32,7 @@ class _Drawn:
 
 def public_page(synthesis: Synthesis, rows: int) -> str:
     """The page that may go out with the rows: guarantee, expected error, pictures of the model."""
-    drawn = _drawn(synthesis, rows)
+    drawn = _draw(synthesis, rows)
     marks = [
         [f"{_ORDERS[mark.order - 1]}-way", f"{mark.distance:.4f}", f"{mark.error:.4f}"]
         for mark in synthesis.model.marks
@@ -76,11 +76,11 @@ def custodian_page(
 
     Privacy: NONE. Not for release.
     """
-    drawn = _drawn(synthesis, rows)
+    drawn = _draw(synthesis, rows)
     summary, worst = [], []
     for order in range(1, min(3, len(drawn.sizes)) + 1):
-        found = distances(drawn.codes, exact, drawn.sizes, order)
-        values = list(found.values())
+        by_clique = distances(drawn.codes, exact, drawn.sizes, order)
+        values = list(by_clique.values())
         summary.append(
             [
                 f"{_ORDERS[order - 1]}-way",
@@ -89,12 +89,12 @@ def custodian_page(
                 f"{np.max(values):.4f}",
             ]
         )
-        worst += _worst(found, drawn.names)
-    real, made = association(exact, drawn.sizes), association(drawn.codes, drawn.sizes)
+        worst += _list_worst(by_clique, drawn.names)
+    real, synthetic = association(exact, drawn.sizes), association(drawn.codes, drawn.sizes)
     pictures = (
         _heat(real, drawn.names, "data")
-        + _heat(made, drawn.names, "synthetic")
-        + _heat(np.abs(real - made), drawn.names, "difference")
+        + _heat(synthetic, drawn.names, "synthetic")
+        + _heat(np.abs(real - synthetic), drawn.names, "difference")
     )
     body = [
         _section(
@@ -102,21 +102,21 @@ def custodian_page(
         ),
         _section("The worst tables", html_table(("columns", "distance"), worst)),
         _section("Association of columns (Cramer's V)", pictures),
-        _section("A classifier", _downstream(drawn, exact, synthesis, target)),
+        _section("A classifier", _compare_classifiers(drawn, exact, synthesis, target)),
     ]
     return _page(f"Synthetic data of {synthesis.table} against the truth", _WARNING, body)
 
 
-def _downstream(
-    drawn: _Drawn, exact: NDArray[np.int64], synthesis: Synthesis, target: str | None
+def _compare_classifiers(
+    drawn: _Rows, exact: NDArray[np.int64], synthesis: Synthesis, target: str | None
 ) -> str:
     if len(drawn.sizes) < 2:
         return "<p>One column predicts nothing.</p>"
     named = target or drawn.names[min(range(len(drawn.sizes)), key=lambda at: drawn.sizes[at])]
     at = synthesis.columns.index(named)
     training, testing = exact[::2], exact[1::2]
-    by_truth = trained(training, drawn.sizes, at)
-    by_model = trained(drawn.codes, drawn.sizes, at, by_truth.value)
+    by_truth = train(training, drawn.sizes, at)
+    by_model = train(drawn.codes, drawn.sizes, at, by_truth.value)
     base = max(0.0, float((testing[:, at] == by_truth.value).mean()))
     rows = [
         ["trained on half of the data", f"{by_truth.accuracy(testing):.4f}"],
@@ -130,17 +130,17 @@ def _downstream(
     return f"<p>{words}</p>{html_table(('', 'accuracy'), rows)}"
 
 
-def _drawn(synthesis: Synthesis, rows: int) -> _Drawn:
-    sizes = tuple(each.attribute.size for each in synthesis.fields)
-    return _Drawn(synthesis.model.codes(min(rows, 200_000)), sizes, synthesis.columns)
+def _draw(synthesis: Synthesis, rows: int) -> _Rows:
+    sizes = tuple(field.attribute.size for field in synthesis.fields)
+    return _Rows(synthesis.model.codes(min(rows, 200_000)), sizes, synthesis.columns)
 
 
-def _worst(found: Mapping[Clique, float], names: Sequence[str]) -> list[list[str]]:
-    ranked = sorted(found.items(), key=lambda item: -item[1])[:5]
+def _list_worst(by_clique: Mapping[Clique, float], names: Sequence[str]) -> list[list[str]]:
+    ranked = sorted(by_clique.items(), key=lambda item: -item[1])[:5]
     return [[", ".join(names[at] for at in clique), f"{value:.4f}"] for clique, value in ranked]
 
 
-def _histogram(drawn: _Drawn, at: int) -> str:
+def _histogram(drawn: _Rows, at: int) -> str:
     counts = np.bincount(drawn.codes[:, at], minlength=drawn.sizes[at]).astype(np.float64)
     width = -(-len(counts) // _MOST_BARS)
     starts = np.arange(0, len(counts), width)

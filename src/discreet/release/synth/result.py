@@ -69,7 +69,7 @@ class Synthesis:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(each.column.name for each in self.fields)
+        return tuple(coded.column.name for coded in self.fields)
 
     def rows(self, count: int, bits: BitSource = system) -> dict[str, list[Any]]:
         """Synthetic rows, column by column, with the schema's types.
@@ -78,8 +78,8 @@ class Synthesis:
         """
         codes = self.model.codes(whole(count, "rows"), bits)
         return {
-            each.column.name: each.read(codes[:, place], bits)
-            for place, each in enumerate(self.fields)
+            coded.column.name: coded.read(codes[:, place], bits)
+            for place, coded in enumerate(self.fields)
         }
 
     def write(self, path: str | Path, count: int, bits: BitSource = system) -> Path:

@@ -27,8 +27,8 @@ __all__ = [
     "Round",
     "SCORE_STEPS",
     "Step",
-    "coded",
-    "in_steps",
+    "code_rows",
+    "to_steps",
     "variance_of",
 ]
 
@@ -126,7 +126,7 @@ class OneWayCounts:
         >>> OneWayCounts((), ((),), (DiscreteGaussian(sigma=2),)).loss(Sensitivity.single(1)).rho
         Fraction(1, 8)
         """
-        losses = (each.loss(sensitivity).zcdp() for each in self.noises)
+        losses = (noise.loss(sensitivity).zcdp() for noise in self.noises)
         return ZCDP(rho=sum((loss.rho for loss in losses), Fraction(0)))
 
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
@@ -139,11 +139,11 @@ class OneWayCounts:
         >>> step.release(exact, __import__("discreet").noise.system)[0].counts.tolist()
         [3, 4]
         """
-        found = []
+        answers = []
         for clique, noise in zip(self.cliques, self.noises, strict=True):
-            codes, size = coded(exact.places, clique, self.sizes)
-            found.append(_measured(clique, noise, exact.marginal(codes, size), bits))
-        return tuple(found)
+            codes, size = code_rows(exact.places, clique, self.sizes)
+            answers.append(_measure(clique, noise, exact.marginal(codes, size), bits))
+        return tuple(answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,25 +158,25 @@ class Candidate:
     """What the noise would cost, in 1/256 rows."""
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.expected)
-        whole = np.issubdtype(given.dtype, np.integer)
+        counts = np.asarray(self.expected)
+        whole = np.issubdtype(counts.dtype, np.integer)
         # Of these very types: another kind of number could look at what it is subtracted from.
         if not whole or type(self.weight) is not int or self.weight < 0:
             raise InvalidValue(
                 f"the candidate {self.clique} has weight {self.weight!r} and expects "
-                f"{given.dtype}; weights are integers of at least 0, expected "
+                f"{counts.dtype}; weights are integers of at least 0, expected "
                 "counts integers in 1/256 rows. Nothing was run."
             )
-        largest = max(abs(int(given.max())), abs(int(given.min()))) if given.size else 0
-        if type(self.handicap) is not int or largest * given.size > _MOST_STEPS:
+        largest = max(abs(int(counts.max())), abs(int(counts.min()))) if counts.size else 0
+        if type(self.handicap) is not int or largest * counts.size > _MOST_STEPS:
             raise InvalidValue(
                 f"the candidate {self.clique} expects up to {largest} in a cell, less "
                 f"{self.handicap!r:.40}; both are integers, the first of at most 2**60 over all "
                 "cells. Nothing was run."
             )
-        kept = np.array(given, dtype=np.int64)  # nobody else's
-        kept.setflags(write=False)
-        object.__setattr__(self, "expected", kept)
+        own = np.array(counts, dtype=np.int64)  # nobody else's
+        own.setflags(write=False)
+        object.__setattr__(self, "expected", own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,18 +204,19 @@ class Round:
     """How large the model may become with what is chosen; public, as the choices are."""
 
     def __post_init__(self) -> None:
-        for each in self.candidates:
-            cells = math.prod(self.sizes[at] for at in each.clique)
-            if each.expected.shape != (cells,):
+        for candidate in self.candidates:
+            clique, shape = candidate.clique, candidate.expected.shape
+            cells = math.prod(self.sizes[at] for at in clique)
+            if shape != (cells,):
                 raise InvalidValue(
-                    f"the candidate {each.clique} expects counts of shape {each.expected.shape}; "
+                    f"the candidate {clique} expects counts of shape {shape}; "
                     f"its table has {cells:,} cells. Nothing was run."
                 )
-        kept = tuple(np.array(group, dtype=np.int64) for group in self.groups)
-        for size, group in zip(self.sizes, kept, strict=False):
+        groups = tuple(np.array(group, dtype=np.int64) for group in self.groups)
+        for size, group in zip(self.sizes, groups, strict=False):
             if group.size and not 0 <= group.min() <= group.max() < size:
                 raise InvalidValue(f"a value is in no group of {size}. Nothing was run.")
-        object.__setattr__(self, "groups", kept)
+        object.__setattr__(self, "groups", groups)
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP:
         """What the round costs at most.
@@ -226,7 +227,7 @@ class Round:
         >>> step.loss(Sensitivity.single(1)).rho
         Fraction(1, 8)
         """
-        heaviest = max((each.weight for each in self.candidates), default=0)
+        heaviest = max((candidate.weight for candidate in self.candidates), default=0)
         # One unit moves the distance of a table from a fixed one by at most its l1.
         moved = Sensitivity.single(SCORE_STEPS * heaviest * sensitivity.l1) if heaviest else None
         choice = Exponential(scale=self.scale).loss(moved).zcdp().rho if moved else Fraction(0)
@@ -246,31 +247,36 @@ class Round:
             grouped[:, at] = group[exact.places[:, column]]
         tables, scores = [], []
         for candidate in self.candidates:
-            codes, size = coded(grouped, candidate.clique, self.sizes)
+            codes, size = code_rows(grouped, candidate.clique, self.sizes)
             counts = exact.marginal(codes, size)
             tables.append(counts)
             distance = int(np.abs(SCORE_STEPS * counts - candidate.expected).sum())
             scores.append(candidate.weight * (distance - candidate.handicap))
-        return self._chosen(tables, scores, bits)
+        return self._choose(tables, scores, bits)
 
-    def _chosen(
+    def _choose(
         self, tables: list[Integers], scores: list[int], bits: BitSource
     ) -> tuple[Noisy, ...]:
-        left = list(range(len(self.candidates)))
-        found: list[Noisy] = []
+        remaining = list(range(len(self.candidates)))
+        answers: list[Noisy] = []
         choice = Exponential(scale=self.scale)
-        while left and len(found) < self.picks:
-            place = left[choice.release(_scores([scores[at] for at in left]), bits)]
+        while remaining and len(answers) < self.picks:
+            offered = [scores[at] for at in remaining]
+            fast = max(map(abs, offered)) < 1 << 62
+            place = remaining[choice.release(np.array(offered) if fast else offered, bits)]
             clique = self.candidates[place].clique
-            found.append(_measured(clique, self.noise, tables[place], bits))
-            left = [at for at in left if not _near(self.candidates[at].clique, clique)]
-            held = (*self.held, *(each.clique for each in found))
-            left = [at for at in left if self._fits((*held, self.candidates[at].clique))]
-        return tuple(found)
+            answers.append(_measure(clique, self.noise, tables[place], bits))
+            held = (*self.held, *(answer.clique for answer in answers))
+            remaining = [
+                at
+                for at in remaining
+                if len(set(self.candidates[at].clique) & set(clique)) < 2
+                and self._fits(held, self.candidates[at].clique)
+            ]
+        return tuple(answers)
 
-    def _fits(self, cliques: tuple[Clique, ...]) -> bool:
-        known = cliques[-1] in self.held
-        return known or tree_cells(self.sizes, cliques) <= self.most_cells
+    def _fits(self, held: tuple[Clique, ...], clique: Clique) -> bool:
+        return clique in self.held or tree_cells(self.sizes, (*held, clique)) <= self.most_cells
 
 
 class Step(Protocol):
@@ -294,11 +300,11 @@ class Step(Protocol):
         ...
 
 
-def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integers, int]:
+def code_rows(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integers, int]:
     """One code for each row's values of these attributes, and how many codes there are.
 
     Exact where the places are exact.
-    >>> coded(np.array([[1, 2]]), (0, 1), (2, 3))[0].tolist()
+    >>> code_rows(np.array([[1, 2]]), (0, 1), (2, 3))[0].tolist()
     [5]
     """
     codes = np.zeros(len(places), dtype=np.int64)
@@ -309,23 +315,15 @@ def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integ
     return codes, size
 
 
-def in_steps(rows: NDArray[np.floating[Any]]) -> Integers:
+def to_steps(rows: NDArray[np.floating[Any]]) -> Integers:
     """Expected rows in 1/256 rows, held where distances from them add up within 64 bits.
 
-    >>> in_steps(np.array([1.0, 2.5])).tolist(), in_steps(np.array([1e30])).tolist() == [1 << 60]
+    >>> to_steps(np.array([1.0, 2.5])).tolist(), to_steps(np.array([1e30])).tolist() == [1 << 60]
     ([256, 640], True)
     """
     most = _MOST_STEPS / max(1, rows.size)
     held: Integers = np.rint(np.clip(np.nan_to_num(rows * SCORE_STEPS), 0, most)).astype(np.int64)
     return held
-
-
-def _scores(scores: list[int]) -> list[int] | Integers:
-    return np.array(scores) if max(map(abs, scores)) < 1 << 62 else scores
-
-
-def _near(one: Clique, other: Clique) -> bool:
-    return len(set(one) & set(other)) >= 2
 
 
 def variance_of(noise: Noise) -> float:
@@ -339,6 +337,6 @@ def variance_of(noise: Noise) -> float:
     return max(noise.variance, _LEAST_VARIANCE)
 
 
-def _measured(clique: Clique, noise: Noise, exact: Integers, bits: BitSource) -> Noisy:
+def _measure(clique: Clique, noise: Noise, exact: Integers, bits: BitSource) -> Noisy:
     noisy = np.asarray(noise.release(exact, bits), dtype=np.int64)
     return Noisy(clique, noisy, Fraction(variance_of(noise)))

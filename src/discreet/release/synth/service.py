@@ -70,57 +70,56 @@ def synthesize(
             "Nothing was run or charged."
         )
     parts = stages or Stages()
-    way = f"{method}; {parts.said}" if parts.said else method
+    described = f"{method}; {parts.said}" if parts.said else method
     known = table_named(session.schemas, table)
     table = known.name
     fields = fields_of(known, columns)
-    keys = ", ".join(each.sql for each in fields)
-    made = session.prepare(
-        f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}",
-        most_groups=_MOST_GROUPS,
+    keys = ", ".join(field.sql for field in fields)
+    plan = session.prepare(
+        f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}", most_groups=_MOST_GROUPS
     )
-    cost = _cost(session, made, method, epsilon, rho)
-    spec = Spec(made.question, str(cost.amount), way, session.read_versions(made))
-    source = _Taken(session, made, cost, *_opened(session, made, cost, spec, name))
-    model = _developed(source, fields, parts, on_progress)
+    cost = _cost(session, plan, method, epsilon, rho)
+    spec = Spec(plan.question, str(cost.amount), described, session.read_versions(plan))
+    source = _RecordedSource(session, plan, cost, *_open_record(session, plan, cost, spec, name))
+    model = _fit_model(source, fields, parts, on_progress)
     source.finish()
     return Synthesis(
         table=table,
         fields=fields,
         model=model,
-        cost=_said(cost, epsilon),
+        cost=_cost_text(cost, epsilon),
         unit=known.unit or "row",
         neighbours=str(known.neighbours),
-        receipt=source.course.receipt,
+        receipt=source.record.receipt,
         analyst=session.name,
-        question=made.question,
-        method=way,
-        notes=cuts_of(made),
+        question=plan.question,
+        method=described,
+        notes=cuts_of(plan),
     )
 
 
 def _cost(
-    session: Session, made: Plan, method: str, epsilon: Number | None, rho: Number | None
+    session: Session, plan: Plan, method: str, epsilon: Number | None, rho: Number | None
 ) -> Price:
-    asked = session.price(made, epsilon=epsilon, rho=rho)
+    asked = session.price(plan, epsilon=epsilon, rho=rho)
     if method == "mwem":
         if epsilon is None:
             raise InvalidValue("mwem is priced in epsilon=. Nothing was run or charged.")
         return Pure(epsilon=epsilon)
-    return asked.concentrated('the method measures with Gaussian noise (method="mwem" does not)')
+    return asked.require_rho('the method measures with Gaussian noise (method="mwem" does not)')
 
 
-def _said(cost: Price, epsilon: Number | None) -> str:
-    said = f"{cost.currency} = {float(cost.amount):.6g}"
+def _cost_text(cost: Price, epsilon: Number | None) -> str:
+    text = f"{cost.currency} = {float(cost.amount):.6g}"
     if epsilon is None or cost.currency is Currency.EPSILON:
-        return said
-    return f"epsilon = {float(epsilon):.6g} at the account's delta, as {said}"
+        return text
+    return f"epsilon = {float(epsilon):.6g} at the account's delta, as {text}"
 
 
-def _developed(
-    source: "_Taken", fields: tuple[CodedColumn, ...], stages: Stages, on_progress: Report
+def _fit_model(
+    source: "_RecordedSource", fields: tuple[CodedColumn, ...], stages: Stages, on_progress: Report
 ) -> Synthetic:
-    attributes = [each.attribute for each in fields]
+    attributes = [field.attribute for field in fields]
     if source.cost.currency is Currency.EPSILON:
         return reweigh(
             attributes,
@@ -139,31 +138,31 @@ def _developed(
     )
 
 
-def _opened(
-    session: Session, made: Plan, cost: Price, spec: Spec, name: str | None
+def _open_record(
+    session: Session, plan: Plan, cost: Price, spec: Spec, name: str | None
 ) -> tuple[SynthesisState, State]:
-    """The course that was begun under this name, or a new one, charged now."""
+    """The record that was begun under this name, or a new one, charged now."""
     known = SYNTHESES.find(session, name or spec.name)
     if known is None:
         change = SYNTHESES.first(session, name or spec.name, SynthesisState(spec))
         details = {"method": spec.method, "synthesis": change.name}
         paid = session.prepay(
-            made, cost=cost, label="synthetic data", state=change, details=details
+            plan, cost=cost, label="synthetic data", state=change, details=details
         )
-        course = replace(SynthesisState(spec), receipt=paid.id)
+        record = replace(SynthesisState(spec), receipt=paid.id)
         # Follows what was written here, not what is newest: that may be somebody else's by now.
-        return course, SYNTHESES.put(session, change, course)
-    state, course = known
-    if course.spec != spec:
+        return record, SYNTHESES.put(session, change, record)
+    state, record = known
+    if record.spec != spec:
         raise InvalidValue(
             f"{state.name!r} was begun with another question, price, method or state of the data; "
             "give the same again, or choose another name. Nothing was run or charged."
         )
-    return course, state
+    return record, state
 
 
 @dataclass(slots=True)
-class _Taken:
+class _RecordedSource:
     """Answers steps from the record, then from the table; begins each durably before it runs.
 
     `state` is the one that was read when this began, then what this wrote itself. The newest is
@@ -174,7 +173,7 @@ class _Taken:
     session: Session
     made: Plan
     cost: Price
-    course: SynthesisState
+    record: SynthesisState
     state: State
     place: int = 0
     filter: Filter | None = None
@@ -187,12 +186,12 @@ class _Taken:
     def take(self, step: Step) -> tuple[Noisy, ...] | None:
         place, self.place = self.place, self.place + 1
         spending = self.filter or Filter(self.cost.currency, self.cost.amount)
-        if place < self.course.begun:  # what was paid counts, whatever the step would cost now
-            self.filter = spending.charge(self.cost.of(self.course.paid[place]))
-            return self.course.answers[place] if place < len(self.course.answers) else None
+        if place < self.record.begun:  # what was paid counts, whatever the step would cost now
+            self.filter = spending.charge(self.cost.of(self.record.paid[place]))
+            return self.record.answers[place] if place < len(self.record.answers) else None
         loss = step.loss(self.sensitivity)
         self.filter = spending.charge(loss)
-        begun = self.course.begin(loss.amount)
+        begun = self.record.begin(loss.amount)
         change = SYNTHESES.follow(self.state, begun)
         measurement = Measurement(
             plan=self.made,
@@ -201,15 +200,15 @@ class _Taken:
             release=lambda exact, bits: step.release(_cells(exact), bits),
             seconds=_STEP_SECONDS,
         )
-        _, found = self.session.measure(measurement, state=change, versions=begun.spec.versions)
+        _, answer = self.session.measure(measurement, state=change, versions=begun.spec.versions)
         self.state = replace(self.state, version=change.version, body=change.body)
-        self.course = begun.answered(found)
-        return found
+        self.record = begun.record_answer(answer)
+        return answer
 
     def finish(self) -> None:
         """Keep the last answer too."""
-        if len(SYNTHESES.read(self.state).answers) < len(self.course.answers):
-            self.state = SYNTHESES.put(self.session, self.state, self.course)
+        if len(SYNTHESES.read(self.state).answers) < len(self.record.answers):
+            self.state = SYNTHESES.put(self.session, self.state, self.record)
 
 
 def _cells(exact: Exact) -> Cells:

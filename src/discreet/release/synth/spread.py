@@ -38,25 +38,25 @@ def replicas(model: Synthetic, count: int, bits: BitSource = system) -> Replicas
     """
     if not 2 <= count <= 200:
         raise InvalidValue(f"{count} replicas; ask for 2 to 200.")
-    found = []
+    models = []
     for _ in range(count):
-        given = tuple(_again(model, each, bits) for each in model.measured)
+        measured = tuple(_measure_again(model, marginal, bits) for marginal in model.measured)
         fitted = model.refit(
             model.fitted.network,
-            given,
+            measured,
             strength=model.strength,
             start=model.fitted.factors,
             steps=40,
             tolerance=0.02,
         )
-        found.append(replace(model, fitted=fitted, measured=given))
-    return Replicas(tuple(found))
+        models.append(replace(model, fitted=fitted, measured=measured))
+    return Replicas(tuple(models))
 
 
-def _again(model: Synthetic, each: Measured, bits: BitSource) -> Measured:
+def _measure_again(model: Synthetic, marginal: Measured, bits: BitSource) -> Measured:
     """What would be measured if the model were the truth."""
-    truth = model.fitted.beliefs.marginals[each.clique]
+    truth = model.fitted.beliefs.marginals[marginal.clique]
     # One-way estimates stand with a tenth of their noise's variance; that is for the fit only.
-    factor = np.sqrt(each.variance * (10.0 if len(each.clique) == 1 else 1.0))
+    factor = np.sqrt(marginal.variance * (10.0 if len(marginal.clique) == 1 else 1.0))
     noise = discrete_gaussian(variance=Fraction(_FINE) ** 2, size=truth.size, bits=bits)
-    return replace(each, noisy=truth + factor * noise.reshape(truth.shape) / _FINE)
+    return replace(marginal, noisy=truth + factor * noise.reshape(truth.shape) / _FINE)

@@ -16,7 +16,7 @@ from discreet.rationals import ceil_decimal
 from discreet.release.synth.fitted import Draw, Synthetic, draw_evenly, draw_independently
 from discreet.release.synth.model.fit import Fit, fit
 from discreet.release.synth.model.junction import Clique
-from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Noise, in_steps
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Noise, to_steps
 
 __all__ = ["MEAN_SIZE", "Measure", "Offer", "Select", "Stages", "gaussian", "worst_missed"]
 
@@ -48,11 +48,11 @@ class Offer:
         return tuple(
             Candidate(
                 clique,
-                in_steps(table * total),
+                to_steps(table * total),
                 weights[clique],
                 math.ceil(MEAN_SIZE * self.deviation * len(table) * SCORE_STEPS),
             )
-            for clique, table in self.model.expected(weights, rows).items()
+            for clique, table in self.model.estimate_shares(weights, rows).items()
         )
 
 
@@ -129,17 +129,17 @@ class Stages:
     draw: Draw = field(default=draw_evenly)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            stage = getattr(self, each.name)
+        for slot in fields(self):
+            stage = getattr(self, slot.name)
             named = hasattr(stage, "__qualname__") and "<lambda>" not in stage.__qualname__
             if not callable(stage) or not named:  # all partial functions would share one name
                 raise InvalidValue(
-                    f"the stage {each.name} is {stage!r:.80}; it must be a "
+                    f"the stage {slot.name} is {stage!r:.80}; it must be a "
                     "function with a name, by which a synthesis that goes on knows it again. "
                     "Nothing was run or charged."
                 )
 
-    def _named(self, name: str) -> str:
+    def _name_stage(self, name: str) -> str:
         stage = getattr(self, name)
         return _OWN_NAMES.get(stage) or f"{stage.__module__}.{stage.__qualname__}"
 
@@ -151,5 +151,5 @@ class Stages:
         >>> Stages(draw=draw_independently).said
         'draw = discreet.release.synth_model.draw_independently'
         """
-        replaced = [each for each in fields(self) if getattr(self, each.name) != each.default]
-        return ", ".join(f"{each.name} = {self._named(each.name)}" for each in replaced)
+        replaced = [slot for slot in fields(self) if getattr(self, slot.name) != slot.default]
+        return ", ".join(f"{slot.name} = {self._name_stage(slot.name)}" for slot in replaced)

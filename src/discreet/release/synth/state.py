@@ -18,7 +18,7 @@ from discreet.streams.service import Service
 
 __all__ = ["SYNTHESES", "Spec", "SynthesisState"]
 
-_FORM = 2  # another one whenever the course that the same answers take changes
+_FORM = 2  # another one whenever the same answers lead to other steps
 Answer = tuple[Noisy, ...] | None
 
 
@@ -42,8 +42,8 @@ class Spec:
         >>> Spec("SELECT", "1/2", "marginals", (1,)).name == Spec("", "1", "", (1,)).name
         False
         """
-        said = json.dumps([self.question, self.price, self.method, list(self.versions)])
-        return f"synth-{hashlib.sha256(said.encode()).hexdigest()[:24]}"
+        text = json.dumps([self.question, self.price, self.method, list(self.versions)])
+        return f"synth-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class SynthesisState:
     """A synthesis as far as it is: how many steps have begun, and what they answered.
 
     A step that has begun counts as spent whether it answered or not.
-    >>> course = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1, 9))
-    >>> SynthesisState.from_bytes(course.to_bytes()) == course
+    >>> state = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1, 9))
+    >>> SynthesisState.from_bytes(state.to_bytes()) == state
     True
     """
 
@@ -70,65 +70,66 @@ class SynthesisState:
     def begin(self, cost: Fraction) -> "SynthesisState":
         """The next step begins; one that has not answered by now never will.
 
-        >>> course = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,)))
-        >>> course.begin(Fraction(1, 9)).begin(Fraction(1, 8)).answers
+        >>> state = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,)))
+        >>> state.begin(Fraction(1, 9)).begin(Fraction(1, 8)).answers
         (None,)
         """
         lost = (None,) * (self.begun - len(self.answers))
         return replace(self, paid=(*self.paid, cost), answers=(*self.answers, *lost))
 
-    def answered(self, noisy: tuple[Noisy, ...]) -> "SynthesisState":
+    def record_answer(self, noisy: tuple[Noisy, ...]) -> "SynthesisState":
         """The step that has begun has answered.
 
         >>> begun = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1))
-        >>> begun.answered(()).answers
+        >>> begun.record_answer(()).answers
         ((),)
         """
         return replace(self, answers=(*self.answers, noisy))
 
     def to_bytes(self) -> bytes:
-        """The course as bytes."""
+        """The state as bytes."""
         spec = [self.spec.question, self.spec.price, self.spec.method, list(self.spec.versions)]
-        said = {
+        document = {
             "form": _FORM,
             "spec": spec,
             "receipt": self.receipt,
-            "paid": [str(each) for each in self.paid],
+            "paid": [str(cost) for cost in self.paid],
             "answers": [
-                None if each is None else [_said(noisy) for noisy in each] for each in self.answers
+                None if answer is None else [_pack(noisy) for noisy in answer]
+                for answer in self.answers
             ],
         }
-        return zlib.compress(json.dumps(said).encode(), 1)
+        return zlib.compress(json.dumps(document).encode(), 1)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "SynthesisState":
-        """The course that was written."""
-        said = json.loads(zlib.decompress(body))
-        if said.get("form") != _FORM:
+        """The state that was written."""
+        document = json.loads(zlib.decompress(body))
+        if document.get("form") != _FORM:
             raise Unavailable(
                 "this synthesis was begun by another version of discreet; begin a new one under "
                 "another name. Nothing was run or charged."
             )
-        question, price, method, versions = said["spec"]
+        question, price, method, versions = document["spec"]
         answers = tuple(
-            None if each is None else tuple(_heard(noisy) for noisy in each)
-            for each in said["answers"]
+            None if answer is None else tuple(_unpack(noisy) for noisy in answer)
+            for answer in document["answers"]
         )
         spec = Spec(question, price, method, tuple(versions))
-        paid = tuple(Fraction(each) for each in said["paid"])
-        return cls(spec, said["receipt"], paid, answers)
+        paid = tuple(Fraction(cost) for cost in document["paid"])
+        return cls(spec, document["receipt"], paid, answers)
 
 
 SYNTHESES = Service("synthesis", SynthesisState.from_bytes)
 """Syntheses among the states of a vault."""
 
 
-def _said(noisy: Noisy) -> list[Any]:
+def _pack(noisy: Noisy) -> list[Any]:
     packed = base64.b64encode(zlib.compress(noisy.counts.astype("<i8").tobytes())).decode()
     return [list(noisy.clique), packed, str(noisy.variance)]
 
 
-def _heard(said: list[Any]) -> Noisy:
-    clique, packed, variance = said
+def _unpack(written: list[Any]) -> Noisy:
+    clique, packed, variance = written
     counts = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i8")
     return Noisy(tuple(clique), counts.astype(np.int64), Fraction(variance))

@@ -14,14 +14,7 @@ from discreet.loss import ZCDP, Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 
-__all__ = [
-    "Contrast",
-    "Counts",
-    "Measurement",
-    "Unit",
-    "contrasts_for",
-    "counts_for",
-]
+__all__ = ["Contrast", "Counts", "Measurement", "Unit", "contrasts_for", "counts_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +111,10 @@ def contrasts_for(
     >>> contrasts_for({(): 1.0}, (), rho=Fraction(1, 2), unit=Unit())[0].noise.sigma
     Fraction(1, 1)
     """
-    moved = {cut: unit.contrast_squared(_branches(cut, hierarchies)) for cut in needs}
+    moved = {
+        cut: unit.contrast_squared([hierarchies[axis].branches[level - 1] for axis, level in cut])
+        for cut in needs
+    }
     weights = {
         cut: sqrt(need * moved[cut]) / scale_of(cut, hierarchies) for cut, need in needs.items()
     }
@@ -146,7 +142,3 @@ def counts_for(
         Counts(cut, DiscreteLaplace(scale=moved[cut] / price), Pure(epsilon=price))
         for cut, price in split_price(epsilon, shares).items()
     )
-
-
-def _branches(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> list[int]:
-    return [hierarchies[axis].branches[level - 1] for axis, level in cut]

@@ -38,14 +38,14 @@ def deviations(exact: NDArray[Any]) -> list[list[int]]:
     >>> deviations(np.array([3, 3, 0, 4]))
     [[0, 0, 0, 0], [0, 4], [4]]
     """
-    found = [[0] * len(exact)]
+    sums = [[0] * len(exact)]
     length = 2
     while length <= len(exact):
         rows = np.sort(exact.reshape(-1, length), axis=1)
         centre = rows[:, length // 2, np.newaxis]
-        found.append(np.abs(rows - centre).sum(axis=1).tolist())
+        sums.append(np.abs(rows - centre).sum(axis=1).tolist())
         length *= 2
-    return found
+    return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,13 @@ class _Tree:
 
         def bounds(digits: int) -> tuple[Fraction, Fraction]:
             whole, total = self._weights(digits)
-            kept, every = whole[level][place], total[level][place]
-            if not kept[1]:
+            undivided, every = whole[level][place], total[level][place]
+            if not undivided[1]:
                 return Fraction(0), Fraction(0)
             floor, ceiling = _contexts(digits)
             return (
-                Fraction(floor.divide(kept[0], every[1])),
-                min(Fraction(1), Fraction(ceiling.divide(kept[1], every[0]))),
+                Fraction(floor.divide(undivided[0], every[1])),
+                min(Fraction(1), Fraction(ceiling.divide(undivided[1], every[0]))),
             )
 
         return bounds
@@ -161,7 +161,7 @@ class _Tree:
         seen: dict[int, Interval] = {}
         for level, row in enumerate(self.badness[1:], 1):
             allowed = 1 << level <= self._longest
-            below_, kept, every = total[-1], [], []
+            below_, undivided, every = total[-1], [], []
             for place, badness in enumerate(row):
                 left, right = below_[2 * place], below_[2 * place + 1]
                 low, high = floor.multiply(left[0], right[0]), ceiling.multiply(left[1], right[1])
@@ -172,16 +172,16 @@ class _Tree:
                     near = seen[badness]
                     alone = (floor.multiply(stop, near[0]), ceiling.multiply(stop, near[1]))
                     low, high = floor.multiply(split, low), ceiling.multiply(split, high)
-                kept.append(alone)
+                undivided.append(alone)
                 every.append((floor.add(alone[0], low), ceiling.add(alone[1], high)))
-            whole.append(kept)
+            whole.append(undivided)
             total.append(every)
         self._known[digits] = whole, total
         return whole, total
 
 
 def _contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
-    made = [
+    contexts = [
         decimal.Context(
             prec=digits + 12,
             rounding=rounding,
@@ -191,7 +191,7 @@ def _contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
         )
         for rounding in (decimal.ROUND_FLOOR, decimal.ROUND_CEILING)
     ]
-    return made[0], made[1]
+    return contexts[0], contexts[1]
 
 
 def _decay(exponent: Fraction, digits: int) -> Interval:

@@ -13,12 +13,12 @@ import numpy as np
 from discreet.errors import InvalidValue
 from discreet.linear.allocation import least_shares, needs_of
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of
+from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, coarsen
 from discreet.loss import Currency, Price
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Counts, Measurement, Unit, contrasts_for, counts_for
-from discreet.release.tables.measure import Exact, expected, measured, paid
+from discreet.release.tables.measure import Exact, know_tables, measure_tables, sum_losses
 
 __all__ = ["Marginals", "every", "marginal_cut"]
 
@@ -59,7 +59,7 @@ class Marginals:
     least squares in closed form.
     Privacy: `loss` under the unit's relation; docs/proofs/releases.md.
     >>> from discreet.loss import ZCDP
-    >>> family = Marginals.planned((2, 3), every((2, 3), [1, 2]), price=ZCDP(rho=1))
+    >>> family = Marginals.calibrate((2, 3), every((2, 3), [1, 2]), price=ZCDP(rho=1))
     >>> round(family.variance(((0, 1), (1, 1))), 4), family.loss.rho
     (0.6461, Fraction(1, 1))
     """
@@ -70,7 +70,7 @@ class Marginals:
     _known: Components = field(repr=False, compare=False)
 
     @classmethod
-    def planned(
+    def calibrate(
         cls,
         sizes: tuple[int, ...],
         weights: Mapping[Cut, float],
@@ -82,20 +82,21 @@ class Marginals:
 
         The price is not exceeded.
         >>> from discreet.loss import Pure
-        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).loss
+        >>> Marginals.calibrate((2,), every((2,), [1]), price=Pure(epsilon=1)).loss
         Pure(epsilon=Fraction(1, 1))
         """
         unit = Unit() if unit is None else unit
         hierarchies = tuple(Hierarchy.flat(size) for size in sizes)
         _check(weights, hierarchies)
         needs = needs_of(weights, hierarchies)
-        made: tuple[Measurement, ...]
+        measurements: tuple[Measurement, ...]
         if price.currency is Currency.RHO:
-            made = contrasts_for(needs, hierarchies, rho=price.rho, unit=unit)
+            measurements = contrasts_for(needs, hierarchies, rho=price.rho, unit=unit)
         else:
             shares = _shares(needs, hierarchies, unit)
-            made = counts_for(shares, hierarchies, epsilon=price.epsilon, unit=unit)
-        return cls(tuple(sizes), tuple(weights), made, expected(made, hierarchies))
+            measurements = counts_for(shares, hierarchies, epsilon=price.epsilon, unit=unit)
+        known = know_tables(measurements, hierarchies)
+        return cls(tuple(sizes), tuple(weights), measurements, known)
 
     @property
     def hierarchies(self) -> tuple[Hierarchy, ...]:
@@ -108,16 +109,16 @@ class Marginals:
 
         Privacy: under the unit's relation [DR14, Cor. 3.15], [BS16, Lemma 1.7].
         >>> from discreet.loss import Pure
-        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).loss.epsilon
+        >>> Marginals.calibrate((2,), every((2,), [1]), price=Pure(epsilon=1)).loss.epsilon
         Fraction(1, 1)
         """
-        return paid(self.measurements)
+        return sum_losses(self.measurements)
 
     def variance(self, cut: Cut) -> float:
         """The variance of each cell of a marginal, known before anything is released.
 
         >>> from discreet.loss import Pure
-        >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
+        >>> family = Marginals.calibrate((2,), every((2,), [1]), price=Pure(epsilon=1))
         >>> round(family.variance(((0, 1),)), 3)
         1.841
         """
@@ -128,28 +129,31 @@ class Marginals:
 
         Exact where the marginal is just what was measured, a certified bound otherwise.
         >>> from discreet.loss import Pure
-        >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
+        >>> family = Marginals.calibrate((2,), every((2,), [1]), price=Pure(epsilon=1))
         >>> family.half_width(((0, 1),))
         3.0
         """
         known = [
-            each for each in self.measurements if isinstance(each, Counts) or each.cut in below(cut)
+            measurement
+            for measurement in self.measurements
+            if isinstance(measurement, Counts) or measurement.cut in coarsen(cut)
         ]
-        (first, *others) = known
+        first, *others = known
         if not others and first.cut == cut and (isinstance(first, Counts) or not cut):
             return first.noise.error(_LEVEL)
-        return sqrt(self.variance(cut)) * deviations_95([each.noise for each in known])
+        noises = [measurement.noise for measurement in known]
+        return sqrt(self.variance(cut)) * deviations_95(noises)
 
     def release(self, exact: Exact, bits: BitSource = system) -> Components:
         """Measure; the tables of the result are consistent least-squares estimates.
 
         Privacy: `loss` under the unit's relation.
         >>> from discreet.loss import Pure
-        >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=100))
+        >>> family = Marginals.calibrate((2,), every((2,), [1]), price=Pure(epsilon=100))
         >>> family.release(lambda cut: np.array([4, 6])).table(((0, 1),)).tolist()
         [4.0, 6.0]
         """
-        return measured(self.measurements, self.hierarchies, exact, bits)
+        return measure_tables(self.measurements, self.hierarchies, exact, bits)
 
 
 def _check(weights: Mapping[Cut, float], hierarchies: tuple[Hierarchy, ...]) -> None:
@@ -174,8 +178,8 @@ def _shares(
     gains = np.zeros((len(cuts), len(cuts)))
     for row, cut in enumerate(cuts):
         cells, moved = cells_of(cut, hierarchies), float(unit.cells(cells_of(cut, hierarchies)).l1)
-        for part in below(cut):
+        for part in coarsen(cut):
             merged = cells // cells_of(part, hierarchies)
             gains[row, place[part]] = 1 / (2 * moved**2 * merged)
     shares, _ = least_shares(np.array([needs[cut] for cut in cuts]), gains)
-    return {cut: float(each) for cut, each in zip(cuts, shares, strict=True) if each > 0}
+    return {cut: float(share) for cut, share in zip(cuts, shares, strict=True) if share > 0}

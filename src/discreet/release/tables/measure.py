@@ -3,7 +3,6 @@ come in by a function and leave as noisy components only.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from typing import Any
 
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from discreet.loss import ZCDP, Price, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Contrast, Counts, Measurement
 
-__all__ = ["Exact", "expected", "measured", "paid", "tabulated"]
+__all__ = ["Exact", "know_tables", "measure_tables", "sum_losses", "tabulate_cells"]
 
 Exact = Callable[[Cut], NDArray[Any]]
 """The exact table of a cut; what it returns must not leave."""
@@ -24,7 +23,7 @@ Exact = Callable[[Cut], NDArray[Any]]
 _WIDEST = 1 << 31  # times counts below 2**31 stays within 64 bits
 
 
-def measured(
+def measure_tables(
     measurements: Iterable[Measurement],
     hierarchies: tuple[Hierarchy, ...],
     exact: Exact,
@@ -36,66 +35,64 @@ def measured(
     [DR14, Cor. 3.15], [BS16, Lemma 1.7].
     >>> import numpy as np
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-    >>> total = Counts((), DiscreteLaplace(scale=Fraction(1, 100)), Pure(epsilon=100))
-    >>> round(float(measured([total], (), lambda cut: np.array(7)).table(())), 6)
+    >>> total = Counts((), DiscreteLaplace(scale=0.01), Pure(epsilon=100))
+    >>> round(float(measure_tables([total], (), lambda cut: np.array(7)).table(())), 6)
     7.0
     """
     parts = Components(hierarchies)
-    for each in measurements:
-        if isinstance(each, Counts):
-            noisy = each.noise.release(exact(each.cut), bits)
-            parts.add_table(each.cut, noisy, variance=each.variance)
+    for measurement in measurements:
+        cut, noise, variance = measurement.cut, measurement.noise, measurement.variance
+        if isinstance(measurement, Counts):
+            parts.add_table(cut, noise.release(exact(cut), bits), variance=variance)
             continue
-        if scale_of(each.cut, hierarchies) >= _WIDEST:
+        if scale_of(cut, hierarchies) >= _WIDEST:
             raise InvalidValue(
-                f"a table of {cells_of(each.cut, hierarchies):,} cells is too wide for a contrast; "
+                f"a table of {cells_of(cut, hierarchies):,} cells is too wide for a contrast; "
                 "the limit is 2**31. Release fewer columns at once. Nothing was released."
             )
-        noisy = each.noise.release(contrast(exact(each.cut), each.cut, hierarchies), bits)
-        parts.add_contrast(each.cut, noisy, variance=each.variance)
+        noisy = noise.release(contrast(exact(cut), cut, hierarchies), bits)
+        parts.add_contrast(cut, noisy, variance=variance)
     return parts
 
 
-def expected(measurements: Iterable[Measurement], hierarchies: tuple[Hierarchy, ...]) -> Components:
+def know_tables(
+    measurements: Iterable[Measurement], hierarchies: tuple[Hierarchy, ...]
+) -> Components:
     """Components without values: their variances are those of a release.
 
-    >>> expected([], ()).cuts
+    >>> know_tables([], ()).cuts
     ()
     """
     parts = Components(hierarchies)
-    for each in measurements:
-        if isinstance(each, Counts):
-            parts.know_table(each.cut, variance=each.variance)
+    for measurement in measurements:
+        if isinstance(measurement, Counts):
+            parts.know_table(measurement.cut, variance=measurement.variance)
         else:
-            parts.know_contrast(each.cut, variance=each.variance)
+            parts.know_contrast(measurement.cut, variance=measurement.variance)
     return parts
 
 
-def paid(measurements: Sequence[Measurement]) -> Price:
+def sum_losses(measurements: Sequence[Measurement]) -> Price:
     """What measurements cost together.
 
     Privacy: losses add [DR14, Cor. 3.15], [BS16, Lemma 1.7].
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-    >>> paid([Counts((), DiscreteLaplace(scale=2), Pure(epsilon=Fraction(1, 2)))] * 2)
+    >>> sum_losses([Counts((), DiscreteLaplace(scale=2), Pure(epsilon=0.5))] * 2)
     Pure(epsilon=Fraction(1, 1))
     """
-    if all(isinstance(each, Contrast) for each in measurements):
-        return ZCDP(rho=sum((each.loss.zcdp().rho for each in measurements), Fraction(0)))
-    return Pure(
-        epsilon=sum(
-            (each.loss.epsilon for each in measurements if isinstance(each, Counts)), Fraction(0)
-        )
-    )
+    gaussian = all(isinstance(measurement, Contrast) for measurement in measurements)
+    kind: type[Price] = ZCDP if gaussian else Pure
+    return kind.total(measurement.loss for measurement in measurements)
 
 
-def tabulated(
+def tabulate_cells(
     codes: Sequence[NDArray[Any]], counts: NDArray[Any], hierarchies: tuple[Hierarchy, ...]
 ) -> Exact:
     """Exact tables from distinct rows: for every axis the cell of each row, and how many there are.
 
     The tables are exact.
     >>> import numpy as np
-    >>> exact = tabulated([np.array([0, 2])], np.array([5, 1]), (Hierarchy.flat(3),))
+    >>> exact = tabulate_cells([np.array([0, 2])], np.array([5, 1]), (Hierarchy.flat(3),))
     >>> exact(((0, 1),)).tolist()
     [5, 0, 1]
     """

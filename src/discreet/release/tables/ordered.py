@@ -60,11 +60,7 @@ class Ordered(Protocol):
 
 
 def ordered(
-    cells: int,
-    *,
-    price: Price,
-    unit: Unit | None = None,
-    workload: Workload = Workload.RANGES,
+    cells: int, *, price: Price, unit: Unit | None = None, workload: Workload = Workload.RANGES
 ) -> Trees | Running:
     """The plan with the least root mean square error over the workload. The price is not exceeded.
 
@@ -74,8 +70,8 @@ def ordered(
     3.55
     """
     unit = Unit() if unit is None else unit
-    trees = Trees.planned((cells,), price=price, unit=unit, workload=workload)
+    trees = Trees.calibrate((cells,), price=price, unit=unit, workload=workload)
     if price.currency is Currency.EPSILON or cells > MOST_CELLS:
         return trees
-    running = Running.planned(cells, rho=price.rho, unit=unit)
+    running = Running.calibrate(cells, rho=price.rho, unit=unit)
     return running if running.rmse(workload) < trees.rmse(workload) else trees

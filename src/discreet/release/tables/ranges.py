@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.linear.allocation import least_shares
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of, shape_of
+from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, coarsen, shape_of
 from discreet.loss import Currency, Price
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Measurement, Unit, contrasts_for, counts_for
-from discreet.release.tables.measure import expected, measured, paid
+from discreet.release.tables.measure import know_tables, measure_tables, sum_losses
 from discreet.release.tables.workload import Places, Workload, level_parts, query_parts
 
 __all__ = ["Boxes", "Trees", "TreesEstimate", "binary", "chains"]
@@ -49,19 +49,19 @@ def chains(cells: int) -> Iterator[Hierarchy]:
     [(4,), (2, 2), (3, 3)]
     """
     yield Hierarchy.flat(cells)
-    found = {Hierarchy.flat(cells).branches}
+    seen = {Hierarchy.flat(cells).branches}
     power = (cells - 1).bit_length()
     for count in range(min(_LONGEST_CHAIN, power)):
         for steps in combinations(range(1, power), count):
             ends = (0, *steps, power)
             branches = tuple(1 << (b - a) for a, b in pairwise(ends))
-            if branches not in found and power:
-                found.add(branches)
+            if branches not in seen and power:
+                seen.add(branches)
                 yield Hierarchy(cells=cells, branches=branches)
     for branch in _SINGLE_BRANCHES:
         branches = (branch,) * _digits(cells, branch)
-        if branches not in found and 1 < len(branches) <= _LONGEST_CHAIN + 4:
-            found.add(branches)
+        if branches not in seen and 1 < len(branches) <= _LONGEST_CHAIN + 4:
+            seen.add(branches)
             yield Hierarchy(cells=cells, branches=branches)
 
 
@@ -77,7 +77,7 @@ class TreesEstimate:
     """Noisy trees made consistent by least squares: any box, with its exact variance.
 
     >>> from discreet.loss import Pure
-    >>> plan = Trees.planned((4,), price=Pure(epsilon=1000))
+    >>> plan = Trees.calibrate((4,), price=Pure(epsilon=1000))
     >>> round(plan.release(np.array([1, 2, 3, 4])).box([(1, 3)]))
     5
     """
@@ -88,7 +88,7 @@ class TreesEstimate:
     @property
     def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
         """The noises that an estimate combines."""
-        return tuple(each.noise for each in self.plan.measurements)
+        return tuple(measurement.noise for measurement in self.plan.measurements)
 
     def box(self, ranges: Boxes) -> float:
         """The estimate of a box, one range for each axis."""
@@ -118,7 +118,7 @@ class Trees:
 
     Privacy: `loss` under the unit's relation; docs/proofs/releases.md.
     >>> from discreet.loss import Pure
-    >>> plan = Trees.planned((4096,), price=Pure(epsilon=1))
+    >>> plan = Trees.calibrate((4096,), price=Pure(epsilon=1))
     >>> plan.hierarchies[0].branches, round(plan.rmse(), 2)
     ((16, 16, 16), 16.08)
     """
@@ -130,7 +130,7 @@ class Trees:
     """The precision of every component."""
 
     @classmethod
-    def planned(
+    def calibrate(
         cls,
         cells: tuple[int, ...],
         *,
@@ -143,7 +143,7 @@ class Trees:
         Under zCDP halving hierarchies and closed-form shares; under pure privacy the best of many
         hierarchies, each with shares from a local search. The price is not exceeded.
         >>> from discreet.loss import ZCDP
-        >>> round(Trees.planned((256,), price=ZCDP(rho=0.5)).rmse(), 2)
+        >>> round(Trees.calibrate((256,), price=ZCDP(rho=0.5)).rmse(), 2)
         3.44
         """
         unit = Unit() if unit is None else unit
@@ -153,20 +153,20 @@ class Trees:
                 "all. Use coarser buckets. Nothing was charged."
             )
         if price.currency is Currency.RHO:
-            hierarchies = tuple(binary(each) for each in cells)
+            hierarchies = tuple(binary(size) for size in cells)
             needs = _needs(hierarchies, workload)
-            made: tuple[Measurement, ...] = contrasts_for(
+            measurements: tuple[Measurement, ...] = contrasts_for(
                 needs, hierarchies, rho=price.rho, unit=unit
             )
-            return cls(hierarchies, workload, made, expected(made, hierarchies))
+            return cls(hierarchies, workload, measurements, know_tables(measurements, hierarchies))
         best: tuple[float, tuple[Hierarchy, ...], dict[Cut, float]] | None = None
-        for hierarchies in _tried(cells):
+        for hierarchies in _propose_hierarchies(cells):
             error, shares = _laplace_shares(hierarchies, workload, unit)
             if best is None or error < best[0]:
                 best = (error, hierarchies, shares)
         assert best is not None
-        made = counts_for(best[2], best[1], epsilon=price.epsilon, unit=unit)
-        return cls(best[1], workload, made, expected(made, best[1]))
+        measurements = counts_for(best[2], best[1], epsilon=price.epsilon, unit=unit)
+        return cls(best[1], workload, measurements, know_tables(measurements, best[1]))
 
     @property
     def loss(self) -> Price:
@@ -174,16 +174,16 @@ class Trees:
 
         Privacy: losses add [DR14, Cor. 3.15], [BS16, Lemma 1.7].
         >>> from discreet.loss import Pure
-        >>> Trees.planned((4,), price=Pure(epsilon=1)).loss
+        >>> Trees.calibrate((4,), price=Pure(epsilon=1)).loss
         Pure(epsilon=Fraction(1, 1))
         """
-        return paid(self.measurements)
+        return sum_losses(self.measurements)
 
     def rmse(self, workload: Workload | None = None) -> float:
         """The root mean square error over all queries of a workload.
 
         >>> from discreet.loss import Pure
-        >>> round(Trees.planned((1,), price=Pure(epsilon=1)).rmse(), 3)
+        >>> round(Trees.calibrate((1,), price=Pure(epsilon=1)).rmse(), 3)
         1.357
         """
         known = self.known
@@ -194,20 +194,20 @@ class Trees:
         """The parts of a box in the levels of each axis.
 
         >>> from discreet.loss import ZCDP
-        >>> len(Trees.planned((4, 4), price=ZCDP(rho=1)).parts([(0, 2), (1, 3)]))
+        >>> len(Trees.calibrate((4, 4), price=ZCDP(rho=1)).parts([(0, 2), (1, 3)]))
         2
         """
         if len(ranges) != len(self.hierarchies):
             raise InvalidValue(f"{len(ranges)} ranges for {len(self.hierarchies)} axes.")
         return [
-            query_parts(each, *ends) for each, ends in zip(self.hierarchies, ranges, strict=True)
+            query_parts(tree, *ends) for tree, ends in zip(self.hierarchies, ranges, strict=True)
         ]
 
     def box_variance(self, ranges: Boxes) -> float:
         """The variance of the estimate of a box.
 
         >>> from discreet.loss import Pure
-        >>> round(Trees.planned((1,), price=Pure(epsilon=1)).box_variance([(0, 1)]), 3)
+        >>> round(Trees.calibrate((1,), price=Pure(epsilon=1)).box_variance([(0, 1)]), 3)
         1.841
         """
         known = self.known
@@ -220,49 +220,49 @@ class Trees:
         """The variances of many ranges of the only axis.
 
         >>> from discreet.loss import Pure
-        >>> plan = Trees.planned((1,), price=Pure(epsilon=1))
+        >>> plan = Trees.calibrate((1,), price=Pure(epsilon=1))
         >>> plan.variances(np.array([0]), np.array([1])).round(3).tolist()
         [1.841]
         """
-        (hierarchy,) = self.hierarchies
-        found = np.zeros(np.shape(starts))
-        for level, part in enumerate(query_parts(hierarchy, starts, stops)):
-            length = hierarchy.padded // hierarchy.blocks(level)
+        (tree,) = self.hierarchies
+        totals = np.zeros(np.shape(starts))
+        for level, part in enumerate(query_parts(tree, starts, stops)):
+            length = tree.padded // tree.blocks(level)
             precision = self.known.precision(((0, level),) if level else ())
-            found = found + part / (length * precision)
-        return found
+            totals = totals + part / (length * precision)
+        return totals
 
     def release(self, exact: NDArray[Any], bits: BitSource = system) -> TreesEstimate:
         """Measure a histogram with one axis for each hierarchy.
 
         Privacy: `loss` under the unit's relation.
         >>> from discreet.loss import ZCDP
-        >>> plan = Trees.planned((2, 2), price=ZCDP(rho=10**6))
+        >>> plan = Trees.calibrate((2, 2), price=ZCDP(rho=10**6))
         >>> plan.release(np.array([[1, 2], [3, 4]])).cells.round(1).tolist()
         [[1.0, 2.0], [3.0, 4.0]]
         """
-        shape = tuple(each.cells for each in self.hierarchies)
+        shape = tuple(tree.cells for tree in self.hierarchies)
         if exact.shape != shape:
             raise InvalidValue(f"a histogram of shape {exact.shape}; {shape} is expected.")
-        room = [(0, each.padded - each.cells) for each in self.hierarchies]
+        room = [(0, tree.padded - tree.cells) for tree in self.hierarchies]
         padded = np.pad(exact, room)
 
         def table(cut: Cut) -> NDArray[Any]:
-            return _merged(padded, cut, self.hierarchies)
+            return _merge(padded, cut, self.hierarchies)
 
-        parts = measured(self.measurements, self.hierarchies, table, bits)
+        parts = measure_tables(self.measurements, self.hierarchies, table, bits)
         finest = tuple(
-            (axis, each.depth) for axis, each in enumerate(self.hierarchies) if each.depth
+            (axis, tree.depth) for axis, tree in enumerate(self.hierarchies) if tree.depth
         )
-        cells = parts.table(finest).reshape([each.padded for each in self.hierarchies])
-        return TreesEstimate(self, cells[tuple(slice(each.cells) for each in self.hierarchies)])
+        cells = parts.table(finest).reshape([tree.padded for tree in self.hierarchies])
+        return TreesEstimate(self, cells[tuple(slice(tree.cells) for tree in self.hierarchies)])
 
 
-def _merged(padded: NDArray[Any], cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> NDArray[Any]:
+def _merge(padded: NDArray[Any], cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> NDArray[Any]:
     """The exact table of a cut: blocks added up in integers."""
     levels = dict(cut)
-    for axis, hierarchy in enumerate(hierarchies):
-        blocks = hierarchy.blocks(levels.get(axis, 0))
+    for axis, tree in enumerate(hierarchies):
+        blocks = tree.blocks(levels.get(axis, 0))
         shape = (*padded.shape[:axis], blocks, -1, *padded.shape[axis + 1 :])
         padded = padded.reshape(shape).sum(axis=axis + 1)
     return padded.reshape(shape_of(cut, hierarchies))
@@ -272,30 +272,32 @@ def _products(
     hierarchies: tuple[Hierarchy, ...], parts: Sequence[NDArray[np.float64]]
 ) -> dict[Cut, float]:
     """What a unit of variance in each component adds: a part over the cells of its blocks."""
-    found: dict[Cut, float] = {}
-    for levels in product(*(range(each.depth + 1) for each in hierarchies)):
+    products: dict[Cut, float] = {}
+    for levels in product(*(range(tree.depth + 1) for tree in hierarchies)):
         cut = tuple((axis, level) for axis, level in enumerate(levels) if level)
         length = prod(
-            each.padded // each.blocks(level)
-            for each, level in zip(hierarchies, levels, strict=True)
+            tree.padded // tree.blocks(level)
+            for tree, level in zip(hierarchies, levels, strict=True)
         )
-        found[cut] = float(prod(parts[axis][level] for axis, level in enumerate(levels)) / length)
-    return found
+        products[cut] = float(
+            prod(parts[axis][level] for axis, level in enumerate(levels)) / length
+        )
+    return products
 
 
 def _needs(hierarchies: tuple[Hierarchy, ...], workload: Workload) -> dict[Cut, float]:
-    return _products(hierarchies, [level_parts(workload, each) for each in hierarchies])
+    return _products(hierarchies, [level_parts(workload, tree) for tree in hierarchies])
 
 
-def _tried(cells: tuple[int, ...]) -> Iterator[tuple[Hierarchy, ...]]:
+def _propose_hierarchies(cells: tuple[int, ...]) -> Iterator[tuple[Hierarchy, ...]]:
     """Combinations of hierarchies: all for one axis, alike for several."""
     if len(cells) == 1:
-        yield from ((each,) for each in chains(cells[0]))
+        yield from ((tree,) for tree in chains(cells[0]))
         return
-    yield tuple(Hierarchy.flat(each) for each in cells)
+    yield tuple(Hierarchy.flat(size) for size in cells)
     for branch in _SINGLE_BRANCHES:
         yield tuple(
-            Hierarchy(cells=each, branches=(branch,) * _digits(each, branch)) for each in cells
+            Hierarchy(cells=size, branches=(branch,) * _digits(size, branch)) for size in cells
         )
 
 
@@ -310,7 +312,7 @@ def _laplace_shares(
     for row, cut in enumerate(cuts):
         cells = cells_of(cut, hierarchies)
         moved = float(unit.cells(cells).l1)
-        for part in below(cut):
+        for part in coarsen(cut):
             gains[row, place[part]] = cells_of(part, hierarchies) / (2 * moved**2 * cells)
     shares, error = least_shares(np.array([needs[cut] for cut in cuts]), gains)
-    return error, {cut: float(each) for cut, each in zip(cuts, shares, strict=True) if each > 0}
+    return error, {cut: float(share) for cut, share in zip(cuts, shares, strict=True) if share > 0}

@@ -79,7 +79,7 @@ class Running:
 
     Privacy: `loss`, by the exact length of the longest column of the integer matrix
     [CKS20, Thm. 4]; docs/proofs/releases.md.
-    >>> plan = Running.planned(64, rho=Fraction(1, 2), unit=Unit())
+    >>> plan = Running.calibrate(64, rho=Fraction(1, 2), unit=Unit())
     >>> plan.loss.rho, round(plan.rmse(Workload.PREFIXES), 2)
     (Fraction(1, 2), 2.23)
     """
@@ -95,17 +95,19 @@ class Running:
             )
 
     @classmethod
-    def planned(cls, cells: int, *, rho: Fraction, unit: Unit) -> "Running":
+    def calibrate(cls, cells: int, *, rho: Fraction, unit: Unit) -> "Running":
         """The noise for a price.
 
         Privacy: the price is used up exactly.
-        >>> Running.planned(4, rho=Fraction(1, 2), unit=Unit()).cells
+        >>> Running.calibrate(4, rho=Fraction(1, 2), unit=Unit()).cells
         4
         """
-        made = cls(cells, DiscreteGaussian(sigma=1), unit)
-        return cls(cells, DiscreteGaussian.of_variance(made._squared() / (2 * rho)), unit)
+        unscaled = cls(cells, DiscreteGaussian(sigma=1), unit)
+        return cls(
+            cells, DiscreteGaussian.of_variance(unscaled._squared_sensitivity() / (2 * rho)), unit
+        )
 
-    def _squared(self) -> Fraction:
+    def _squared_sensitivity(self) -> Fraction:
         """The squared l2 sensitivity in steps of the integer matrix.
 
         The first column is the longest. Columns have no negative entries, so two of them differ
@@ -120,15 +122,15 @@ class Running:
         """What a release costs.
 
         Privacy: (l2^2/(2 sigma^2))-zCDP under the unit's relation [CKS20, Thm. 4].
-        >>> Running.planned(4, rho=Fraction(1, 8), unit=Unit()).loss
+        >>> Running.calibrate(4, rho=Fraction(1, 8), unit=Unit()).loss
         ZCDP(rho=Fraction(1, 8), delta=Fraction(0, 1))
         """
-        return ZCDP(rho=self._squared() / (2 * self.noise.sigma_squared))
+        return ZCDP(rho=self._squared_sensitivity() / (2 * self.noise.sigma_squared))
 
     def variance(self, start: int, stop: int) -> float:
         """The variance of a range.
 
-        >>> round(Running.planned(1, rho=Fraction(1, 2), unit=Unit()).variance(0, 1), 6)
+        >>> round(Running.calibrate(1, rho=Fraction(1, 2), unit=Unit()).variance(0, 1), 6)
         1.0
         """
         if not 0 <= start <= stop <= self.cells:
@@ -141,7 +143,7 @@ class Running:
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
         """The variances of many ranges.
 
-        >>> plan = Running.planned(1, rho=Fraction(1, 2), unit=Unit())
+        >>> plan = Running.calibrate(1, rho=Fraction(1, 2), unit=Unit())
         >>> plan.variances(np.array([0]), np.array([1])).round(6).tolist()
         [1.0]
         """
@@ -154,7 +156,7 @@ class Running:
     def rmse(self, workload: Workload) -> float:
         """The root mean square error over all queries of a workload.
 
-        >>> round(Running.planned(1, rho=Fraction(1, 2), unit=Unit()).rmse(Workload.RANGES), 6)
+        >>> round(Running.calibrate(1, rho=Fraction(1, 2), unit=Unit()).rmse(Workload.RANGES), 6)
         1.0
         """
         decode = _decoder(self.cells)
@@ -164,20 +166,20 @@ class Running:
         # Rows i < j of the same series: |row_j - row_i|^2 summed over all pairs, and over i = none.
         rows = float(ends.sum())
         # Column c holds decode[0], decode[1], ... downwards; pairs within a column of the rows.
-        total = (self.cells + 1) * rows - _squared_sums(decode)
+        total = (self.cells + 1) * rows - float((np.cumsum(decode) ** 2).sum())
         return float(np.sqrt(total / workload.queries(self.cells) * self._noise_variance()))
 
     def release(self, exact: NDArray[Any], bits: BitSource = system) -> RunningEstimate:
         """Measure a histogram of the axis.
 
         Privacy: `loss` under the unit's relation.
-        >>> Running.planned(2, rho=Fraction(10**6), unit=Unit()).release(
+        >>> Running.calibrate(2, rho=Fraction(10**6), unit=Unit()).release(
         ...     np.array([3, 4])).prefixes.round(1).tolist()
         [3.0, 7.0]
         """
         if exact.shape != (self.cells,):
             raise InvalidValue(f"a histogram of shape {exact.shape}; {self.cells} cells expected.")
-        noisy = self.noise.release(_convolved(square_root(self.cells), exact), bits)
+        noisy = self.noise.release(_convolve(square_root(self.cells), exact), bits)
         decode = _decoder(self.cells)
         steps = noisy.astype(np.float64) / _ONE
         length = 1 << (2 * self.cells - 1).bit_length()
@@ -185,12 +187,7 @@ class Running:
         return RunningEstimate(self, product[: self.cells])
 
 
-def _squared_sums(decode: NDArray[np.float64]) -> float:
-    """The sum over columns of the square of their sum, all rows taken together."""
-    return float((np.cumsum(decode) ** 2).sum())
-
-
-def _convolved(column: tuple[int, ...], exact: NDArray[Any]) -> NDArray[np.int64]:
+def _convolve(column: tuple[int, ...], exact: NDArray[Any]) -> NDArray[np.int64]:
     """The integer matrix times the counts, in integers."""
     cells = len(column)
     factor = np.array(column, dtype=np.int64)

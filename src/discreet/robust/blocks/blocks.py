@@ -40,15 +40,15 @@ def deal(units: Sequence[Any] | NDArray[Any], *, blocks: int, key: bytes) -> NDA
     """
     count = whole(blocks, "blocks")
     listed = units.tolist() if isinstance(units, np.ndarray) else list(units)
-    texts = [_canonical(unit) for unit in listed]
-    found: dict[bytes | None, int] = {None: -1}
+    texts = [_encode_unit(unit) for unit in listed]
+    block_of: dict[bytes | None, int] = {None: -1}
     for text in set(texts) - {None}:
         digest = hashlib.blake2b(text or b"", key=key, digest_size=16).digest()
-        found[text] = int.from_bytes(digest, "little") % count
-    return np.array([found[text] for text in texts], dtype=np.int64)
+        block_of[text] = int.from_bytes(digest, "little") % count
+    return np.array([block_of[text] for text in texts], dtype=np.int64)
 
 
-def _canonical(unit: Any) -> bytes | None:
+def _encode_unit(unit: Any) -> bytes | None:
     if unit is None or (isinstance(unit, float) and math.isnan(unit)):
         return None
     if isinstance(unit, int) and not isinstance(unit, bool):
@@ -141,9 +141,9 @@ class SampleAndAggregate:
 
         Privacy: not private by itself: goes to the summary.
         """
-        texts = _texts(exact)
+        texts = _encode_rows(exact)
         if units is None:  # each row is one: equal rows are told apart by their number
-            units = _numbered(texts)
+            units = _number_equal(texts)
         if len(texts) != len(units):
             raise InvalidValue(
                 "rows and units differ in number; pass one unit for each row. Nothing was run."
@@ -153,7 +153,7 @@ class SampleAndAggregate:
         for block in range(self.blocks):
             places = np.flatnonzero(placed == block)
             order = _order([texts[place] for place in places], key)
-            parts.append(_taken(exact, places[order]))
+            parts.append(_take(exact, places[order]))
         task = Task(
             estimator=estimator,
             lattice=self.lattice,
@@ -161,8 +161,7 @@ class SampleAndAggregate:
             memory_bytes=self.memory_bytes,
             workers=whole(workers, "workers"),
         )
-        found = run_blocks(task, parts)
-        return np.array(found, dtype=np.int64) - self.setting.low
+        return np.array(run_blocks(task, parts), dtype=np.int64) - self.setting.low
 
     def release(
         self,
@@ -190,7 +189,7 @@ class SampleAndAggregate:
         return self.summary.error(confidence, self.setting)
 
 
-def _texts(exact: NDArray[Any] | Sequence[Any]) -> list[bytes]:
+def _encode_rows(exact: NDArray[Any] | Sequence[Any]) -> list[bytes]:
     """Bytes for each row, by which equal rows are the same and others are not."""
     if isinstance(exact, list | tuple):
         return [pickle.dumps(row, protocol=5) for row in exact]
@@ -207,14 +206,14 @@ def _texts(exact: NDArray[Any] | Sequence[Any]) -> list[bytes]:
     return [packed[place * width : (place + 1) * width] for place in range(count)]
 
 
-def _numbered(texts: list[bytes]) -> list[bytes]:
+def _number_equal(texts: list[bytes]) -> list[bytes]:
     """Each text with its number among equal ones: one text more adds one of these."""
     seen: Counter[bytes] = Counter()
-    found = []
+    numbered = []
     for text in texts:
         seen[text] += 1
-        found.append(b"%d:" % seen[text] + text)
-    return found
+        numbered.append(b"%d:" % seen[text] + text)
+    return numbered
 
 
 def _order(texts: list[bytes], key: bytes) -> list[int]:
@@ -225,12 +224,12 @@ def _order(texts: list[bytes], key: bytes) -> list[int]:
     """
     codes = [
         hashlib.blake2b(text, key=key, person=b"order", digest_size=32).digest()
-        for text in _numbered(texts)
+        for text in _number_equal(texts)
     ]
     return sorted(range(len(codes)), key=codes.__getitem__)
 
 
-def _taken(exact: NDArray[Any] | Sequence[Any], places: NDArray[np.int64]) -> Any:
+def _take(exact: NDArray[Any] | Sequence[Any], places: NDArray[np.int64]) -> Any:
     """The rows at these places, in their order."""
     if isinstance(exact, np.ndarray):
         return np.ascontiguousarray(exact[places])

@@ -99,7 +99,7 @@ class Summary(Protocol):
         """How far the noise may lead, in the terms that the summary names."""
 
 
-def _price(price: Any) -> Any:
+def _check_price(price: Any) -> Any:
     if not isinstance(price, Price) or price != price.of(price.amount):  # which has no delta
         raise InvalidValue(
             f"the price is {with_article(type(price).__name__)}; write Pure(epsilon=...) or "
@@ -122,7 +122,7 @@ class BlockMean:
     price: Price
 
     def __init__(self, *, price: Price) -> None:
-        object.__setattr__(self, "price", _price(price))
+        object.__setattr__(self, "price", _check_price(price))
 
     def noise(self, setting: Setting) -> Noise:
         """The noise on the sum of the values.
@@ -188,7 +188,7 @@ class BlockMedian:
     price: Price
 
     def __init__(self, *, price: Price) -> None:
-        object.__setattr__(self, "price", _price(price))
+        object.__setattr__(self, "price", _check_price(price))
 
     def mechanism(self, setting: Setting) -> Quantiles:
         """The exponential mechanism that chooses.
@@ -205,7 +205,7 @@ class BlockMedian:
             )
         return Quantiles.of_price(
             fractions=(Fraction(1, 2),),
-            sensitivity=_both_ends(setting),
+            sensitivity=_histogram_sensitivity(setting),
             price=self.price,
             candidates=setting.steps + 1,
         )
@@ -219,7 +219,7 @@ class BlockMedian:
         >>> BlockMedian(price=Pure(epsilon=1)).loss(setting)
         Pure(epsilon=Fraction(1, 1))
         """
-        return loss_in(self.price, self.mechanism(setting), _both_ends(setting))
+        return loss_in(self.price, self.mechanism(setting), _histogram_sensitivity(setting))
 
     def release(
         self, exact: NDArray[np.int64], setting: Setting, bits: BitSource = system
@@ -247,7 +247,7 @@ class BlockMedian:
         return self.mechanism(setting).error(confidence)
 
 
-def _both_ends(setting: Setting) -> Sensitivity:
+def _histogram_sensitivity(setting: Setting) -> Sensitivity:
     """A replaced value leaves one place of the histogram and enters another."""
     return Sensitivity.single(2 * setting.moved)
 
@@ -305,10 +305,10 @@ class BlockMode:
         Shown(value=Fraction(2, 1))
         """
         counts = np.bincount(exact, minlength=setting.steps + 1)
-        found = self.mechanism(setting).mode(counts, bits, what="the value of most blocks")
-        if isinstance(found, Refused):
-            return found
-        return Shown(setting.value(Fraction(found.value)))
+        winner = self.mechanism(setting).mode(counts, bits, what="the value of most blocks")
+        if isinstance(winner, Refused):
+            return winner
+        return Shown(setting.value(Fraction(winner.value)))
 
     def error(self, confidence: Number, setting: Setting) -> float:
         """By how many blocks the value must lead to be shown with this probability.

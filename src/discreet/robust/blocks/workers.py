@@ -47,13 +47,13 @@ def run_blocks(task: Task, blocks: Sequence[Any]) -> list[int]:
     check_sendable(task.estimator)
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    nursery = context.Process(target=_nursery, args=(task, len(blocks), there))
+    nursery = context.Process(target=_run_nursery, args=(task, len(blocks), there))
     _start_undisturbed(nursery)
     there.close()
     try:
         for block in blocks:  # each is read when its turn comes
             here.send_bytes(pickle.dumps(block))
-        found: list[int] = here.recv()
+        values: list[int] = here.recv()
     except (BrokenPipeError, ConnectionResetError, EOFError):
         raise Unavailable(
             "the process that runs the blocks did not finish. Whatever was charged stays charged."
@@ -63,7 +63,7 @@ def run_blocks(task: Task, blocks: Sequence[Any]) -> list[int]:
         nursery.kill()
         nursery.join()
         nursery.close()
-    return found
+    return values
 
 
 def _start_undisturbed(process: BaseProcess) -> None:
@@ -97,12 +97,12 @@ class _Running:
     until: float
 
 
-def _nursery(task: Task, count: int, parent: Connection) -> None:
+def _run_nursery(task: Task, count: int, parent: Connection) -> None:
     """In a fresh process that never opens a block itself, only forks for each."""
-    _be_silent()
+    _silence_streams()
     ends = (float("nan"), float("-inf"), float("inf"))
     missing, lowest, highest = (task.lattice.steps(end) for end in ends)
-    found, started = [missing] * count, 0
+    values, started = [missing] * count, 0
     running: list[_Running] = []
     while started < count or running:
         while started < count and len(running) < task.workers:
@@ -110,13 +110,13 @@ def _nursery(task: Task, count: int, parent: Connection) -> None:
             started += 1
         soonest = min(one.until for one in running) - time.monotonic()
         wait([one.process.sentinel for one in running], timeout=max(0.0, soonest))
-        for one in [each for each in running if _is_over(each)]:
+        for one in list(filter(_end_if_late, running)):
             running.remove(one)
-            steps = _result(one)
+            steps = _read_result(one)
             # Whatever the block sent: a function that writes to its pipe moves one value at most.
             known = steps is not None and lowest <= steps <= highest
-            found[one.place] = steps if known else missing
-    parent.send(found)
+            values[one.place] = steps if known else missing
+    parent.send(values)
 
 
 def _start(task: Task, place: int, block: bytes) -> _Running:
@@ -129,14 +129,14 @@ def _start(task: Task, place: int, block: bytes) -> _Running:
     return _Running(place, process, receiver, until)
 
 
-def _is_over(one: _Running) -> bool:
+def _end_if_late(one: _Running) -> bool:
     if one.process.is_alive() and time.monotonic() >= one.until:
         one.process.kill()
         return True
     return not one.process.is_alive()
 
 
-def _result(one: _Running) -> int | None:
+def _read_result(one: _Running) -> int | None:
     """What the block sent, if it ended well and sent anything."""
     one.process.join()
     done = one.process.exitcode == 0
@@ -149,7 +149,7 @@ def _result(one: _Running) -> int | None:
     return int(_WORD.unpack(sent)[0]) if len(sent) == _WORD.size else None
 
 
-def _be_silent() -> None:
+def _silence_streams() -> None:
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silence, stream)

@@ -37,7 +37,7 @@ def has_cut(ends: Integers, nodes: int, most: int) -> bool:
     while len(weight) > 1:
         if int(weight.sum(axis=1).min()) <= most:
             return True
-        side = components(_bound(weight, most), len(weight))
+        side = components(_find_bound_pairs(weight, most), len(weight))
         names, label = np.unique(side, return_inverse=True)
         member = np.zeros((len(weight), len(names)), dtype=np.int64)
         member[np.arange(len(weight)), label] = 1
@@ -46,16 +46,16 @@ def has_cut(ends: Integers, nodes: int, most: int) -> bool:
     return False
 
 
-def _bound(weight: Integers, most: int) -> Integers:
+def _find_bound_pairs(weight: Integers, most: int) -> Integers:
     """Pairs of nodes with more than `most` edge-disjoint paths between them, at least one pair."""
     outside = np.ones(len(weight), dtype=bool)
     reached = np.zeros(len(weight), dtype=np.int64)
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for _ in range(len(weight)):
         node = int(np.where(outside, reached, -1).argmax())
         outside[node] = False
         reached += weight[node]
         # What is reached by now bounds the paths between this node and a later neighbour.
         tight = np.flatnonzero(outside & (weight[node] > 0) & (reached > most))
-        found += [(node, int(other)) for other in tight]
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+        pairs += [(node, int(other)) for other in tight]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, with_article
 
-__all__ = ["Graph"]
+__all__ = ["Graph", "group_ends"]
 
 Integers = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class Graph:
                 "of integer node names. Nothing was released."
             )
         pairs = pairs.astype(np.int64)
-        names = np.unique(pairs) if nodes is None else _names(nodes)
+        names = np.unique(pairs) if nodes is None else _read_names(nodes)
         if len(names) == 0:
             return cls(nodes=names, edges=np.zeros((0, 2), dtype=np.int64))
         places = np.clip(np.searchsorted(names, pairs), 0, len(names) - 1)
@@ -100,13 +100,13 @@ class Graph:
         )
         with duckdb.connect() as connection:
             try:
-                found = connection.execute(statement, [str(path)]).fetchnumpy()
+                ends = connection.execute(statement, [str(path)]).fetchnumpy()
             except duckdb.Error as error:
                 raise InvalidValue(
                     f"{path}: cannot read the columns {columns} as integers "
                     f"({type(error).__name__}). Nothing was released."
                 ) from None
-        return cls.from_edges(np.stack([found["one"], found["two"]], axis=1), nodes=nodes)
+        return cls.from_edges(np.stack([ends["one"], ends["two"]], axis=1), nodes=nodes)
 
     @classmethod
     def from_networkx(cls, graph: Any) -> "Graph":
@@ -142,12 +142,17 @@ class Graph:
         [[1, 2], [0], [0]]
         """
         both = np.concatenate([self.edges, self.edges[:, ::-1]])
-        both = both[np.lexsort((both[:, 1], both[:, 0]))]
-        cuts = np.cumsum(self.degrees)[:-1]
-        return np.split(both[:, 1], cuts) if len(self.nodes) else []
+        return group_ends(both, len(self.nodes))
 
 
-def _names(nodes: Iterable[int]) -> Integers:
+def group_ends(pairs: Integers, nodes: int) -> list[Integers]:
+    """For each node the second ends of the pairs that begin at it, in ascending order."""
+    ordered = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    counts = np.bincount(ordered[:, 0], minlength=nodes)
+    return np.split(ordered[:, 1], np.cumsum(counts)[:-1]) if nodes else []
+
+
+def _read_names(nodes: Iterable[int]) -> Integers:
     names = np.array(list(nodes))
     if names.size == 0:
         return np.zeros(0, dtype=np.int64)

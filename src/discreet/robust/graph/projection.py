@@ -36,31 +36,31 @@ def project(exact: Graph, *, degree: int) -> Graph:
     """
     limit = whole(degree, "degree")
     room = [limit] * len(exact.nodes)
-    kept = []
+    chosen = []
     for place in _public_order(exact).tolist():
         one, two = exact.edges[place].tolist()
         if room[one] and room[two]:
             room[one] -= 1
             room[two] -= 1
-            kept.append(place)
-    return Graph(nodes=exact.nodes, edges=exact.edges[sorted(kept)])
+            chosen.append(place)
+    return Graph(nodes=exact.nodes, edges=exact.edges[sorted(chosen)])
 
 
 def _public_order(graph: Graph) -> Integers:
     """A fixed shuffle of the edges by the names of their ends, the names themselves last."""
     names = graph.nodes[graph.edges].astype(np.uint64).reshape(-1, 2)
-    mixed = _mixed(_mixed(names[:, 0]) ^ names[:, 1])
+    mixed = _scramble(_scramble(names[:, 0]) ^ names[:, 1])
     order: Integers = np.lexsort((names[:, 1], names[:, 0], mixed))
     return order
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _scramble(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A fixed one-to-one scrambling of 64-bit words; any would do, this spreads them well."""
     mixed = words + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    found: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
-    return found
+    scrambled: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
+    return scrambled
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +212,10 @@ class NodeTriangles:
         object.__setattr__(self, "nodes_per_unit", whole(nodes_per_unit, "nodes_per_unit"))
         object.__setattr__(self, "relation", Relation(relation))
 
-    def held(self, noisy: int) -> int:
+    def clamp(self, noisy: int) -> int:
         """A released number held between 0 and `upper`.
 
-        >>> NodeTriangles(degree=3, upper=10).held(12)
+        >>> NodeTriangles(degree=3, upper=10).clamp(12)
         10
         """
         return max(0, min(noisy, self.upper))
@@ -228,22 +228,19 @@ class NodeTriangles:
         Fraction(1, 1)
         """
         degrees = exact.degrees
-        each = comb(self.degree, 2)
+        most = comb(self.degree, 2)  # triangles of one node
         moves = self.nodes_per_unit * self.relation.steps
-        far = np.arange(-(-self.upper // each) + moves + 1)
+        far = np.arange(-(-self.upper // most) + moves + 1)
         sorted_degrees = np.sort(degrees)
         close = np.searchsorted(sorted_degrees, self.degree + far + 1, side="right")
         close = close - np.searchsorted(sorted_degrees, self.degree - far, side="left")
-        moved = np.minimum(each * (1 + far + close), self.upper)
+        moved = np.minimum(most * (1 + far + close), self.upper)
         rungs = np.minimum(per_unit(moved, moves=moves), self.upper)
-        counted = count_triangles(self._truncated(exact, degrees))
+        keep = degrees <= self.degree
+        inside = np.all(keep[exact.edges].reshape(-1, 2), axis=1)
+        counted = count_triangles(Graph(nodes=exact.nodes, edges=exact.edges[inside]))
         return Growth(
             exact=Fraction(min(self.upper, counted)),
             rungs=rungs[rungs < self.upper],
             limit=self.upper,
         )
-
-    def _truncated(self, exact: Graph, degrees: Integers) -> Graph:
-        keep = degrees <= self.degree
-        inside = np.all(keep[exact.edges].reshape(-1, 2), axis=1)
-        return Graph(nodes=exact.nodes, edges=exact.edges[inside])

@@ -14,7 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.rationals import whole
 from discreet.robust.graph.cuts import components, has_cut
-from discreet.robust.rows import integers
+from discreet.robust.rows import read_integers
 from discreet.robust.smooth.growth import Growth, per_unit
 
 __all__ = ["SmoothSpanningTree"]
@@ -72,10 +72,10 @@ class SmoothSpanningTree:
     def _ends(self) -> Integers:
         return np.array(self.edges, dtype=np.int64).reshape(-1, 2)
 
-    def held(self, noisy: int) -> int:
+    def clamp(self, noisy: int) -> int:
         """A released cost held between 0 and that of a tree of the heaviest edges.
 
-        >>> SmoothSpanningTree(nodes=2, edges=((0, 1),), upper=9).held(12)
+        >>> SmoothSpanningTree(nodes=2, edges=((0, 1),), upper=9).clamp(12)
         9
         """
         return max(0, min(noisy, self.upper * (self.nodes - 1)))
@@ -88,8 +88,8 @@ class SmoothSpanningTree:
         Fraction(5, 1)
         """
         weights = self._read(exact)
-        tree = _tree(self._ends, weights, self.nodes)
-        moved = [self._moved(weights, tree), *self._cuts(weights)]
+        tree = _find_tree(self._ends, weights, self.nodes)
+        moved = [self._largest_move(weights, tree), *self._find_cut_weights(weights)]
         rungs = per_unit(np.array(moved, dtype=np.int64), moves=self.weights_per_unit)
         most = self.upper * min(self.weights_per_unit, self.nodes - 1)
         rungs = np.minimum(rungs, most)
@@ -103,10 +103,10 @@ class SmoothSpanningTree:
         Fraction(7, 1)
         """
         weights = self._read(exact)
-        return Fraction(self._moved(weights, _tree(self._ends, weights, self.nodes)))
+        return Fraction(self._largest_move(weights, _find_tree(self._ends, weights, self.nodes)))
 
     def _read(self, exact: Any) -> Integers:
-        weights = np.clip(integers(exact, "the exact weights"), 0, self.upper)
+        weights = np.clip(read_integers(exact, "the exact weights"), 0, self.upper)
         if len(weights) != len(self.edges):
             raise InvalidValue(
                 f"there are {len(weights)} weights for {len(self.edges)} public edges; pass one "
@@ -114,7 +114,7 @@ class SmoothSpanningTree:
             )
         return weights
 
-    def _moved(self, weights: Integers, tree: Integers) -> int:
+    def _largest_move(self, weights: Integers, tree: Integers) -> int:
         """The local sensitivity: a tree edge becomes free, or so heavy that another replaces it."""
         most = int(weights[tree].max())
         for edge in tree.tolist():
@@ -126,7 +126,7 @@ class SmoothSpanningTree:
             most = max(most, other - int(weights[edge]))
         return most
 
-    def _cuts(self, weights: Integers) -> list[int]:
+    def _find_cut_weights(self, weights: Integers) -> list[int]:
         """For j = 2, 3, ...: the largest (j+1)-th lightest weight of a cut, until it is `upper`."""
         levels = np.unique(np.append(weights, self.upper))
 
@@ -134,21 +134,21 @@ class SmoothSpanningTree:
             """Whether some cut has at most this many edges below the level."""
             return has_cut(self._ends[weights < levels[place]], self.nodes, most)
 
-        found: list[int] = []
+        heaviest: list[int] = []
         start = 0
         while True:
-            allowed = len(found) + 2
+            allowed = len(heaviest) + 2
             low, high = start, len(levels) - 1
             while low < high:  # the last level that some cut reaches with `allowed` lighter edges
                 middle = (low + high + 1) // 2
                 low, high = (middle, high) if cut(middle, allowed) else (low, middle - 1)
             if low == len(levels) - 1:
-                return found
-            found.append(int(levels[low]))
+                return heaviest
+            heaviest.append(int(levels[low]))
             start = low
 
 
-def _tree(ends: Integers, weights: Integers, nodes: int) -> Integers:
+def _find_tree(ends: Integers, weights: Integers, nodes: int) -> Integers:
     """The places of the edges of a minimum spanning tree, by Kruskal's rule."""
     root = list(range(nodes))
 

@@ -13,7 +13,7 @@ from discreet.loss import Relation
 from discreet.rationals import whole
 from discreet.robust.graph.graph import Graph
 from discreet.robust.graph.pairs import check_nodes, free_degrees
-from discreet.robust.rows import moved_rows
+from discreet.robust.rows import count_moved_rows
 from discreet.robust.smooth.growth import Growth, per_unit
 
 __all__ = ["SmoothStars", "count_stars"]
@@ -63,10 +63,10 @@ class SmoothStars:
         object.__setattr__(self, "edges_per_unit", whole(edges_per_unit, "edges_per_unit"))
         object.__setattr__(self, "relation", Relation(relation))
 
-    def held(self, noisy: int) -> int:
+    def clamp(self, noisy: int) -> int:
         """A released number held between 0 and that of the complete graph.
 
-        >>> SmoothStars(nodes=4, leaves=2).held(-5)
+        >>> SmoothStars(nodes=4, leaves=2).clamp(-5)
         0
         """
         return max(0, min(noisy, self.nodes * comb(self.nodes - 1, self.leaves)))
@@ -90,12 +90,12 @@ class SmoothStars:
         Fraction(0, 1)
         """
         check_nodes(exact, self.nodes)
-        moves = moved_rows(self.relation, self.edges_per_unit)
+        moves = count_moved_rows(self.relation, self.edges_per_unit)
         most = 2 * comb(self.nodes - 2, self.leaves - 1)
         front = free_degrees(exact)
         sizes = np.zeros(2 * self.nodes, dtype=object)
         for distance in range(len(sizes)):
-            sizes[distance] = max(self._flipped(pair, distance) for pair in front)
+            sizes[distance] = max(self._count_through_edge(pair, distance) for pair in front)
             if sizes[distance] == most:
                 sizes = sizes[:distance]
                 break
@@ -106,7 +106,7 @@ class SmoothStars:
             limit=moves * most,
         )
 
-    def _flipped(self, pair: tuple[int, int], distance: int) -> int:
+    def _count_through_edge(self, pair: tuple[int, int], distance: int) -> int:
         """What an edge between two such nodes adds after `distance` more edges at them.
 
         The number of stars through it is convex in each degree, so the larger is filled first.

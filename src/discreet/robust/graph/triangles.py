@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from discreet.loss import Relation
 from discreet.rationals import whole
-from discreet.robust.graph.graph import Graph
+from discreet.robust.graph.graph import Graph, group_ends
 from discreet.robust.graph.pairs import check_nodes, free_degrees
-from discreet.robust.rows import moved_rows
+from discreet.robust.rows import count_moved_rows
 from discreet.robust.smooth.growth import Growth, per_unit
 
 __all__ = ["SmoothTriangles", "count_triangles"]
@@ -31,21 +31,15 @@ def count_triangles(exact: Graph) -> int:
     # Every edge points to the node of higher degree, so no node has many successors.
     ends = rank[exact.edges]
     directed = Graph(nodes=exact.nodes, edges=np.sort(ends, axis=1)) if len(ends) else exact
-    near = _successors(directed)
+    near = group_ends(directed.edges, len(directed.nodes))
     mark = np.zeros(len(exact.nodes), dtype=bool)
-    found = 0
+    triangles = 0
     for after in near:
         if len(after) > 1:
             mark[after] = True
-            found += sum(int(np.count_nonzero(mark[near[node]])) for node in after)
+            triangles += sum(int(np.count_nonzero(mark[near[node]])) for node in after)
             mark[after] = False
-    return found
-
-
-def _successors(graph: Graph) -> list[Integers]:
-    ordered = graph.edges[np.lexsort((graph.edges[:, 1], graph.edges[:, 0]))]
-    counts = np.bincount(ordered[:, 0], minlength=len(graph.nodes))
-    return np.split(ordered[:, 1], np.cumsum(counts)[:-1]) if len(graph.nodes) else []
+    return triangles
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +65,10 @@ class SmoothTriangles:
         object.__setattr__(self, "edges_per_unit", whole(edges_per_unit, "edges_per_unit"))
         object.__setattr__(self, "relation", Relation(relation))
 
-    def held(self, noisy: int) -> int:
+    def clamp(self, noisy: int) -> int:
         """A released number held between 0 and all triples.
 
-        >>> SmoothTriangles(nodes=4).held(7)
+        >>> SmoothTriangles(nodes=4).clamp(7)
         4
         """
         return max(0, min(noisy, self.nodes * (self.nodes - 1) * (self.nodes - 2) // 6))
@@ -96,21 +90,21 @@ class SmoothTriangles:
         Fraction(0, 1)
         """
         check_nodes(exact, self.nodes)
-        most, moves = self.nodes - 2, moved_rows(self.relation, self.edges_per_unit)
-        common, either = _fronts(exact)
+        most, moves = self.nodes - 2, count_moved_rows(self.relation, self.edges_per_unit)
+        common, either = _find_front(exact)
         distances = np.arange(2 * most + 2)
         sizes = np.zeros(len(distances), dtype=np.int64)
         for shared, apart in zip(common.tolist(), either.tolist(), strict=True):
             # Nodes next to one end take one edge more, all others two [NRS07, Sec. 3].
-            made = shared + (distances + np.minimum(distances, apart)) // 2
-            np.maximum(sizes, made, out=sizes)
+            reached = shared + (distances + np.minimum(distances, apart)) // 2
+            np.maximum(sizes, reached, out=sizes)
         rungs = per_unit(np.minimum(sizes, most), moves=moves)
         return Growth(
             exact=count_triangles(exact), rungs=rungs[rungs < moves * most], limit=moves * most
         )
 
 
-def _fronts(graph: Graph) -> tuple[Integers, Integers]:
+def _find_front(graph: Graph) -> tuple[Integers, Integers]:
     """For each number of common neighbours, the most nodes next to one end only, of any pair.
 
     Pairs without a common neighbour count as if one existed with the largest such number.
@@ -129,7 +123,7 @@ def _fronts(graph: Graph) -> tuple[Integers, Integers]:
             joined = np.isin(ends, around, assume_unique=True)
             apart = degrees[node] + degrees[ends] - 2 * shared[ends] - 2 * joined
             np.maximum.at(best, shared[ends], apart)
-    found = np.flatnonzero(best >= 0)
+    shown = np.flatnonzero(best >= 0)
     # A pair with no more common neighbours and no more others than another never matters.
-    kept = [place for place in found if best[place] > best[place + 1 :].max(initial=-1)]
-    return np.array(kept, dtype=np.int64), best[kept]
+    front = [place for place in shown if best[place] > best[place + 1 :].max(initial=-1)]
+    return np.array(front, dtype=np.int64), best[front]

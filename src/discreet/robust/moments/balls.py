@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.robust.rows import integers
+from discreet.robust.rows import read_integers
 
-__all__ = ["MOST_COLUMNS", "coarseness", "held", "rows_of"]
+__all__ = ["MOST_COLUMNS", "coarseness", "rows_of", "shrink_to_ball"]
 
 MOST_COLUMNS = 256
 """Squared distances in more columns might not fit 64 bits."""
@@ -22,7 +22,7 @@ def rows_of(exact: Any, columns: int) -> NDArray[np.int64]:
 
     Privacy: NONE: the result is exact.
     """
-    rows = integers(exact, "the exact rows", dimensions=2)
+    rows = read_integers(exact, "the exact rows", dimensions=2)
     if rows.size == 0:
         return np.zeros((0, columns), dtype=np.int64)
     if rows.shape[1] != columns:
@@ -41,7 +41,7 @@ def coarseness(radius: int, most: int) -> int:
     return bits
 
 
-def held(
+def shrink_to_ball(
     rows: NDArray[np.int64], centre: NDArray[np.int64], radius: int, bits: int
 ) -> NDArray[np.int64]:
     """Rows minus the centre in steps of 2**bits, shrunk to the radius (in those steps).

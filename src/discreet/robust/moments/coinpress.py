@@ -14,9 +14,9 @@ from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive, probability, whole
-from discreet.robust.moments.balls import MOST_COLUMNS, coarseness, held, rows_of
-from discreet.robust.rows import LARGEST, moved_rows
+from discreet.rationals import Number, positive, strict_probability, whole
+from discreet.robust.moments.balls import MOST_COLUMNS, coarseness, rows_of, shrink_to_ball
+from discreet.robust.rows import LARGEST, count_moved_rows
 
 __all__ = ["CoinPress", "CoinPressMean"]
 
@@ -75,8 +75,6 @@ class CoinPress:
             raise InvalidValue(f"columns is {columns}; it must be at most {MOST_COLUMNS}.")
         if whole(radius, "radius") > LARGEST:
             raise InvalidValue(f"radius is {radius}; it must be at most 2**60 steps.")
-        if not 0 < probability(failure, "failure") < 1:
-            raise InvalidValue(f"failure is {failure}; it must lie between 0 and 1.")
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "scale", whole(scale, "scale"))
         object.__setattr__(self, "radius", radius)
@@ -84,7 +82,7 @@ class CoinPress:
         object.__setattr__(self, "rounds", whole(rounds, "rounds"))
         object.__setattr__(self, "relation", Relation(relation))
         object.__setattr__(self, "rows_per_unit", whole(rows_per_unit, "rows_per_unit"))
-        object.__setattr__(self, "failure", probability(failure, "failure"))
+        object.__setattr__(self, "failure", strict_probability(failure, "failure"))
 
     @property
     def moved(self) -> int:
@@ -93,7 +91,7 @@ class CoinPress:
         >>> CoinPress(columns=3, scale=10, radius=10**6, rho=0.5, rows_per_unit=4).moved
         4
         """
-        return moved_rows(self.relation, self.rows_per_unit)
+        return count_moved_rows(self.relation, self.rows_per_unit)
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
@@ -122,8 +120,8 @@ class CoinPress:
 
         Privacy: as `loss` says.
         >>> rows = np.full((4000, 2), 700)
-        >>> found = CoinPress(columns=2, scale=10, radius=10**4, rho=1).release(rows)
-        >>> all(abs(column - 700) < 10 for column in found.mean)
+        >>> estimate = CoinPress(columns=2, scale=10, radius=10**4, rho=1).release(rows)
+        >>> all(abs(column - 700) < 10 for column in estimate.mean)
         True
         """
         rows = rows_of(exact, self.columns)
@@ -137,7 +135,7 @@ class CoinPress:
             coarse = coarseness(clip, _MOST_RADIUS)
             limit = clip >> coarse
             noise = self._noise(limit, share)
-            noisy = noise.release(held(rows, centre, limit, coarse).sum(axis=0), bits)
+            noisy = noise.release(shrink_to_ball(rows, centre, limit, coarse).sum(axis=0), bits)
             mean = tuple(
                 int(start) + Fraction(int(total) << coarse, count)
                 for start, total in zip(centre, noisy, strict=True)

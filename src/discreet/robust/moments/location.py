@@ -15,7 +15,7 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, positive, whole
-from discreet.robust.rows import exact_squares, exact_sum, integers, moved_rows
+from discreet.robust.rows import count_moved_rows, exact_squares, exact_sum, read_integers
 from discreet.robust.tested.histogram import StabilityHistogram
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 
@@ -31,7 +31,7 @@ def fullest_bins(exact: Any) -> list[int]:
     >>> fullest_bins([4, 5, 6, 7, 100])[:4]
     [1, 2, 4, 4]
     """
-    ordered = np.sort(integers(exact))
+    ordered = np.sort(read_integers(exact))
     return [_longest_run(ordered >> width) for width in range(_WIDTHS)]
 
 
@@ -57,14 +57,10 @@ class BinWidth:
     moved: int
 
     def __init__(
-        self,
-        *,
-        epsilon: Number,
-        relation: Relation = Relation.ADD_REMOVE,
-        rows_per_unit: int = 1,
+        self, *, epsilon: Number, relation: Relation = Relation.ADD_REMOVE, rows_per_unit: int = 1
     ) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "moved", moved_rows(relation, rows_per_unit))
+        object.__setattr__(self, "moved", count_moved_rows(relation, rows_per_unit))
 
     @property
     def mechanism(self) -> Exponential:
@@ -92,11 +88,11 @@ class BinWidth:
         >>> BinWidth.scores([0, 1, 2, 3])[:4]
         [-2, 0, 0, -4]
         """
-        rows, held = len(exact), fullest_bins(exact)
-        before = [0, *held[:-1]]
+        rows, counts = len(exact), fullest_bins(exact)
+        before = [0, *counts[:-1]]
         return [
             -max(0, rows - 2 * now, 2 * narrower - rows)
-            for now, narrower in zip(held, before, strict=True)
+            for now, narrower in zip(counts, before, strict=True)
         ]
 
     def release(self, exact: Any, bits: BitSource = system) -> int:
@@ -154,8 +150,8 @@ class Location:
     Privacy: (epsilon, delta)-DP for the relation, with units of up to `rows_per_unit` rows
     [KV18], [DR14, Thm. 3.16]; derived for these steps in docs/proofs/robust.md. True
     for any rows; accurate where they are bell-shaped.
-    >>> found = Location(epsilon=1, delta=1e-6).release([10**9 + row % 100 for row in range(5000)])
-    >>> abs(found.value.mean - 10**9) < 1000
+    >>> shown = Location(epsilon=1, delta=1e-6).release([10**9 + row % 100 for row in range(5000)])
+    >>> abs(shown.value.mean - 10**9) < 1000
     True
     """
 
@@ -226,7 +222,7 @@ class Location:
         >>> Location(epsilon=1, delta=1e-9).release([5, 7])
         Refused(what='the location')
         """
-        rows = integers(exact)
+        rows = read_integers(exact)
         width = self.scale.release(rows, bits)
         shown = self.place.release(rows >> width, bits)
         if not shown:
@@ -239,9 +235,9 @@ class Location:
         self, rows: NDArray[np.int64], centre: int, reach: int, bits: BitSource
     ) -> LocationEstimate:
         """Noisy sums of the rows clipped around a place that is public by now."""
-        moved = moved_rows(self.relation, self.rows_per_unit)
-        held = np.clip(rows, max(centre - reach, -(1 << 62)), min(centre + reach, 1 << 62))
-        offsets = held - centre  # within 2**62 of each other
+        moved = count_moved_rows(self.relation, self.rows_per_unit)
+        clipped = np.clip(rows, max(centre - reach, -(1 << 62)), min(centre + reach, 1 << 62))
+        offsets = clipped - centre  # within 2**62 of each other
         total, squares = exact_sum(offsets, reach), exact_squares(offsets, reach)
 
         def noisy(exact: int, largest: int, share: Fraction) -> int:

@@ -16,8 +16,8 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import tail
 from discreet.rationals import Number, positive, whole
-from discreet.robust.moments.balls import MOST_COLUMNS, held, rows_of
-from discreet.robust.rows import moved_rows
+from discreet.robust.moments.balls import MOST_COLUMNS, rows_of, shrink_to_ball
+from discreet.robust.rows import count_moved_rows
 
 __all__ = ["AnalyzeGauss", "SecondMoments"]
 
@@ -57,8 +57,8 @@ class SecondMoments:
         [[8.0, 0.0], [0.0, 1.0]]
         """
         mean = np.array([float(value) for value in offset])
-        found: NDArray[np.float64] = self.matrix / whole(count, "count") - np.outer(mean, mean)
-        return found
+        covariance: NDArray[np.float64] = self.matrix / whole(count, "count") - np.outer(mean, mean)
+        return covariance
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class AnalyzeGauss:
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "rho", positive(rho, "rho"))
-        object.__setattr__(self, "moved", moved_rows(relation, rows_per_unit))
+        object.__setattr__(self, "moved", count_moved_rows(relation, rows_per_unit))
 
     @property
     def noise(self) -> DiscreteGaussian:
@@ -123,15 +123,15 @@ class AnalyzeGauss:
         """The noisy matrix of rows minus a public or released centre (0 if none is given).
 
         Privacy: as `loss` says.
-        >>> found = AnalyzeGauss(columns=2, radius=10, rho=50).release(np.array([[10, 0]] * 1000))
-        >>> abs(int(found.matrix[0, 0]) - 100_000) < 2000
+        >>> moments = AnalyzeGauss(columns=2, radius=10, rho=50).release(np.array([[10, 0]] * 1000))
+        >>> abs(int(moments.matrix[0, 0]) - 100_000) < 2000
         True
         """
         rows = rows_of(exact, self.columns)
         start = np.zeros(self.columns, dtype=np.int64)
         if centre is not None:
             start = rows_of([[round(value) for value in centre]], self.columns)[0]
-        within = held(rows, start, self.radius, 0)
+        within = shrink_to_ball(rows, start, self.radius, 0)
         upper = np.triu_indices(self.columns)
         entries = np.zeros(len(upper[0]), dtype=np.int64)
         for first in range(0, len(within), 1 << 24):  # 2**32 * 2**24 stays within 64 bits

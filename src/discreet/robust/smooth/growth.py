@@ -44,14 +44,14 @@ class Growth:
         limit: int,
         resolution: int = 1,
     ) -> None:
-        given = rungs if isinstance(rungs, np.ndarray) else np.array(rungs, dtype=object)
-        if not _rises(given, limit):
+        bounds = rungs if isinstance(rungs, np.ndarray) else np.array(rungs, dtype=object)
+        if not _never_falls(bounds, limit):
             raise InvalidValue(
                 "the bounds of a growth must be integers that never fall, from 0 up to the limit. "
                 "Nothing was released."
             )
         object.__setattr__(self, "exact", Fraction(exact))
-        object.__setattr__(self, "rungs", given)
+        object.__setattr__(self, "rungs", bounds)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "resolution", resolution)
 
@@ -69,7 +69,7 @@ class Growth:
         return Fraction(self.limit, self.resolution)
 
 
-def _rises(rungs: NDArray[Any], most: int) -> bool:
+def _never_falls(rungs: NDArray[Any], most: int) -> bool:
     if len(rungs) == 0:
         return most >= 0
     ordered = bool(np.all(rungs[1:] >= rungs[:-1]))
@@ -92,7 +92,7 @@ class Query(Protocol):
         Privacy: not private by itself: exact.
         """
 
-    def held(self, noisy: int) -> int:
+    def clamp(self, noisy: int) -> int:
         """A released number of steps, held within what is publicly possible."""
 
 
@@ -144,30 +144,30 @@ def smooth_bound(growth: Growth, *, smoothing: Fraction) -> SmoothBound:
     sizes = growth.rungs[distances]
     # Counted from the nearest distance that has a term, so that the floats compared are small.
     nearest = int(distances[0]) if len(distances) else len(growth.rungs)
-    logs = _logs(sizes) - float(smoothing) * (distances - nearest)
+    logs = _logs_of(sizes) - float(smoothing) * (distances - nearest)
     last = growth.limit
     far = -np.inf
     if last > 0:
         beyond = len(growth.rungs) - nearest
-        far = float(_logs(np.array([last], dtype=object))[0]) - float(smoothing) * beyond
+        far = float(_logs_of(np.array([last], dtype=object))[0]) - float(smoothing) * beyond
     best = max(float(logs.max()) if len(logs) else -np.inf, far)
-    kept = [
+    candidates = [
         (int(distances[place]), Fraction(int(sizes[place]), growth.resolution))
         for place in np.flatnonzero(logs >= best - _NEAR)
     ]
     if last > 0 and far >= best - _NEAR:
-        kept.append((len(growth.rungs), Fraction(last, growth.resolution)))
-    return SmoothBound(tuple(kept), smoothing)
+        candidates.append((len(growth.rungs), Fraction(last, growth.resolution)))
+    return SmoothBound(tuple(candidates), smoothing)
 
 
-def _logs(sizes: NDArray[Any]) -> NDArray[np.float64]:
+def _logs_of(sizes: NDArray[Any]) -> NDArray[np.float64]:
     if sizes.dtype == object:
-        return np.array([_log(int(size)) for size in sizes], dtype=np.float64)
+        return np.array([_log_of(int(size)) for size in sizes], dtype=np.float64)
     logs: NDArray[np.float64] = np.log(sizes.astype(np.float64))
     return logs
 
 
-def _log(size: int) -> float:
+def _log_of(size: int) -> float:
     shift = max(0, size.bit_length() - 60)
     return float(np.log(float(size >> shift))) + shift * float(np.log(2.0))
 
@@ -188,9 +188,7 @@ def per_unit(rungs: NDArray[Any], *, moves: int) -> NDArray[Any]:
 
 
 def largest_move(
-    value: Callable[[NDArray[np.int64]], Fraction],
-    ordered: NDArray[np.int64],
-    query: Any,
+    value: Callable[[NDArray[np.int64]], Fraction], ordered: NDArray[np.int64], query: Any
 ) -> Fraction:
     """The local sensitivity of a monotone function of sorted rows held within bounds."""
     here = value(ordered)

@@ -59,12 +59,12 @@ class LadderMechanism:
         reaches = _Reaches(exact)
         if exact.limit == 0:  # the same for every data set
             return math.floor(exact.exact + Fraction(1, 2))
-        rung = self._rung(reaches, bits)
+        rung = self._draw_rung(reaches, bits)
         if rung == reaches.rungs:  # beyond the last: rungs of `limit` numbers on each side
             rung += geometric(scale=2 / self.epsilon, bits=bits)
         return reaches.place(rung, bits)
 
-    def _rung(self, reaches: "_Reaches", bits: BitSource) -> int:
+    def _draw_rung(self, reaches: "_Reaches", bits: BitSource) -> int:
         """A rung below the last, or the last for all from there on, by exact inversion."""
         prefix, length = bits.bits(_STEP), _STEP
         shown = math.ceil((64 + reaches.log_size) * 2 / self.epsilon) + 2
@@ -138,10 +138,7 @@ class _Reaches:
             below, above = below + count * power[0], above + count * power[1]
             lows.append(below)
             highs.append(above)
-            power = (
-                power[0] * ratio[0] >> precision,
-                -(-power[1] * ratio[1] >> precision),
-            )
+            power = (power[0] * ratio[0] >> precision, -(-power[1] * ratio[1] >> precision))
         gaps = (max(1, unit - ratio[1]), max(1, unit - ratio[0]))
         if shown >= self.rungs:
             wide = 2 * self._limit

@@ -15,9 +15,10 @@ from discreet.rationals import (
     floor_decimal,
     positive,
     sqrt_up,
+    strict_probability,
 )
 from discreet.robust.smooth.lazy import Exponential, Magnitude, Product
-from discreet.robust.smooth.mechanism import SmoothNoise, share_of
+from discreet.robust.smooth.mechanism import SmoothNoise
 
 __all__ = ["LaplaceShape", "LogNormalShape"]
 
@@ -51,7 +52,7 @@ class LaplaceShape:
         >>> noise.loss.epsilon, round(float(noise.smoothing), 4)
         (Fraction(1, 1), 0.0497)
         """
-        price, part = positive(epsilon, "epsilon"), share_of(share)
+        price, part = positive(epsilon, "epsilon"), strict_probability(share, "share")
         allowed = positive(delta, "delta")
         if allowed >= 1:
             raise InvalidValue(f"delta is {delta}; it must be below 1.")
@@ -121,11 +122,7 @@ class LogNormalShape:
 
     @classmethod
     def priced(
-        cls,
-        *,
-        rho: Number,
-        sigma: Number = Fraction(9, 20),
-        share: Number = Fraction(1, 2),
+        cls, *, rho: Number, sigma: Number = Fraction(9, 20), share: Number = Fraction(1, 2)
     ) -> SmoothNoise:
         """Noise that costs at most rho, of whose root `share` goes to smoothing.
 
@@ -134,7 +131,7 @@ class LogNormalShape:
         >>> round(float(noise.smoothing), 4), round(float(noise.sliding), 4)
         (0.225, 0.369)
         """
-        part, shape = share_of(share), cls(sigma=sigma)
+        part, shape = strict_probability(share, "share"), cls(sigma=sigma)
         doubled = 2 * positive(rho, "rho")
         root = floor_decimal(doubled / sqrt_up(doubled, 24))
         return SmoothNoise(

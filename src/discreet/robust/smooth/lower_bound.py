@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from discreet.rationals import (
-    Number,
-    exp_bounds,
-    floor_decimal,
-    nonnegative,
-    positive,
-    probability,
-)
+from discreet.rationals import Number, exp_bounds, floor_decimal, nonnegative, positive, probability
 
 __all__ = ["Sensitive", "Unavoidable", "unavoidable_error"]
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from discreet.errors import InvalidValue
 from discreet.loss import Loss, Relation
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive, rational
+from discreet.rationals import Number, positive
 from discreet.robust.smooth.growth import Growth, Query, smooth_bound
 from discreet.robust.smooth.lazy import Magnitude, nearest_integer
 
-__all__ = ["Estimate", "GrowthMechanism", "Shape", "SmoothNoise", "estimate", "share_of"]
+__all__ = ["Estimate", "GrowthMechanism", "Shape", "SmoothNoise", "estimate"]
 
 
 class Shape(Protocol):
@@ -126,12 +125,4 @@ def estimate(
     Privacy: `mechanism.loss` for `query.relation` [NRS07, Sec. 2]; the range is post-processing.
     """
     noisy = mechanism.release(query.growth(exact), bits)
-    return Estimate(noisy=query.held(noisy), loss=mechanism.loss, relation=query.relation)
-
-
-def share_of(share: Number) -> Fraction:
-    """Which part of a price goes to smoothing; strictly between 0 and 1."""
-    given = rational(share, "share")
-    if not 0 < given < 1:
-        raise InvalidValue(f"share is {share}; it must lie between 0 and 1, both excluded.")
-    return given
+    return Estimate(noisy=query.clamp(noisy), loss=mechanism.loss, relation=query.relation)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.rationals import Number, probability, whole
-from discreet.robust.rows import bounds, clamped, integers
+from discreet.robust.rows import clamp_sorted, read_bounds, read_integers
 from discreet.robust.smooth.growth import Growth, largest_move
 
 __all__ = ["EXACT_MOVES", "SmoothQuantile"]
@@ -61,17 +61,17 @@ class SmoothQuantile:
                 f"fraction is {fraction}; it must lie between 0 and 1, both excluded, with at most "
                 "six digits."
             )
-        low, high = bounds(lower, upper)
+        low, high = read_bounds(lower, upper)
         object.__setattr__(self, "fraction", share)
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
         object.__setattr__(self, "rows_per_unit", whole(rows_per_unit, "rows_per_unit"))
         object.__setattr__(self, "relation", Relation(relation))
 
-    def held(self, noisy: int) -> int:
+    def clamp(self, noisy: int) -> int:
         """A released number held within the bounds.
 
-        >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).held(11)
+        >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).clamp(11)
         9
         """
         return max(self.lower, min(self.upper, noisy))
@@ -83,7 +83,7 @@ class SmoothQuantile:
         >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).growth([5]).at(1)
         Fraction(9, 1)
         """
-        ordered = clamped(exact, self.lower, self.upper)
+        ordered = clamp_sorted(exact, self.lower, self.upper)
         return self._growth(_Rows(ordered, len(ordered), self.lower, self.upper))
 
     def local_sensitivity(self, exact: Any) -> Fraction:
@@ -93,7 +93,7 @@ class SmoothQuantile:
         >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).local_sensitivity([1, 5, 7])
         Fraction(4, 1)
         """
-        return largest_move(self._value, clamped(exact, self.lower, self.upper), self)
+        return largest_move(self._value, clamp_sorted(exact, self.lower, self.upper), self)
 
     def _value(self, ordered: Integers) -> Fraction:
         rank = math.ceil(self.fraction * len(ordered))
@@ -106,7 +106,7 @@ class SmoothQuantile:
         >>> SmoothQuantile(fraction=0.5, lower=0, upper=4).growth_of_counts([0, 1, 0, 2, 0]).exact
         Fraction(3, 1)
         """
-        counts = integers(exact, "the exact counts")
+        counts = read_integers(exact, "the exact counts")
         if len(counts) != self.upper - self.lower + 1 or (len(counts) and counts.min() < 0):
             raise InvalidValue(
                 f"the counts are {len(counts)} numbers; pass {self.upper - self.lower + 1}, one "
@@ -119,50 +119,50 @@ class SmoothQuantile:
         exact = int(rows.at(np.array([math.ceil(self.fraction * rows.count)]))[0])
         width = self.upper - self.lower
         replaced = self.relation is Relation.REPLACE
-        moved = self._replaced(rows) if replaced else self._added(rows)
+        moved = self._bound_replacing(rows) if replaced else self._bound_adding(rows)
         rungs = np.maximum.accumulate(np.minimum(moved, width))
         return Growth(exact=exact, rungs=rungs[rungs < width], limit=width)
 
-    def _before(self, most: int) -> Integers:
+    def _rows_moved_before(self, most: int) -> Integers:
         """The rows moved before: 0, r, 2r, ..., below `most`, for no more units than are kept."""
         units = min(-(-most // self.rows_per_unit), _MOST_UNITS)
         return np.arange(units, dtype=np.int64) * self.rows_per_unit
 
-    def _replaced(self, rows: "_Rows") -> Integers:
+    def _bound_replacing(self, rows: "_Rows") -> Integers:
         """After j replaced rows, r more: windows of j + r gaps around the rank, as in the proof."""
         rank, unit = math.ceil(self.fraction * rows.count), self.rows_per_unit
-        beyond = self._before(rows.count + 2 * unit)
-        found = rows.at(rank + beyond + unit) - rows.at(rank - beyond - unit)
+        beyond = self._rows_moved_before(rows.count + 2 * unit)
+        sizes = rows.at(rank + beyond + unit) - rows.at(rank - beyond - unit)
         for place, before in enumerate(beyond[beyond <= EXACT_MOVES]):
             start = np.arange(rank - before, rank + 1)
             upward = rows.at(start + before + unit) - rows.at(start)
             downward = rows.at(start + before) - rows.at(start - unit)
-            found[place] = max(int(upward.max()), int(downward.max()))
-        return found
+            sizes[place] = max(int(upward.max()), int(downward.max()))
+        return sizes
 
-    def _added(self, rows: "_Rows") -> Integers:
+    def _bound_adding(self, rows: "_Rows") -> Integers:
         """After j added or removed rows, r more; w of the j are removed inside the window."""
         whole_share, unit = self.fraction.denominator, self.rows_per_unit
         middle = self.fraction.numerator * rows.count  # ranks times the denominator from here on
         most = max(self.fraction.numerator, whole_share - self.fraction.numerator)
         step = -(-most * unit // whole_share)  # how far a unit can move the rank
-        before = self._before(rows.count + 2 * unit + 2)
+        before = self._rows_moved_before(rows.count + 2 * unit + 2)
         low = -((most * before - middle) // whole_share)  # ceil(q n - g j)
         high = -((-most * before - middle) // whole_share)  # ceil(q n + g j)
         upward = rows.at(high + step) - rows.at(low)
         downward = rows.at(high) - rows.at(low - step)
-        found: Integers = np.maximum(upward, downward)
+        sizes: Integers = np.maximum(upward, downward)
         if whole_share == 2:
-            return found  # the one window that holds the others is itself one of them
+            return sizes  # the one window that holds the others is itself one of them
         for place, moves in enumerate(before[before <= EXACT_MOVES].tolist()):
             start = np.arange(low[place], high[place] + 1)
-            inside = self._removed_inside(start, middle, most, moves)
+            inside = self._count_removed(start, middle, most, moves)
             upward = rows.at(start + inside + step) - rows.at(start)
             downward = rows.at(start + inside) - rows.at(start - step)
-            found[place] = max(int(upward.max()), int(downward.max()))
-        return found
+            sizes[place] = max(int(upward.max()), int(downward.max()))
+        return sizes
 
-    def _removed_inside(self, start: Integers, middle: int, most: int, moves: int) -> Integers:
+    def _count_removed(self, start: Integers, middle: int, most: int, moves: int) -> Integers:
         """The most rows removed inside a window that starts here, the other moves shifting it.
 
         The largest w <= j with ceil(q (n-w) - g (j-w)) <= start <= ceil(q (n-w) + g (j-w)).
@@ -190,11 +190,11 @@ class _Rows:
         """The values of these ranks, counted from 1."""
         inside = np.clip(ranks, 1, max(1, self.count)) - 1
         if self.count == 0:
-            found = np.zeros(len(ranks), dtype=np.int64)
+            values = np.zeros(len(ranks), dtype=np.int64)
         elif self.counted:
-            found = np.searchsorted(self.data, inside, side="right") + self.lower
+            values = np.searchsorted(self.data, inside, side="right") + self.lower
         else:
-            found = self.data[inside]
-        found = np.where(ranks < 1, self.lower, found)
-        held: Integers = np.where(ranks > self.count, self.upper, found)
+            values = self.data[inside]
+        values = np.where(ranks < 1, self.lower, values)
+        held: Integers = np.where(ranks > self.count, self.upper, values)
         return held

@@ -16,10 +16,11 @@ from discreet.rationals import (
     log_bounds,
     positive,
     sqrt_up,
+    strict_probability,
     whole,
 )
 from discreet.robust.smooth.lazy import Magnitude, Polar, Ratio
-from discreet.robust.smooth.mechanism import Shape, SmoothNoise, share_of
+from discreet.robust.smooth.mechanism import Shape, SmoothNoise
 
 __all__ = ["CauchyShape", "StudentShape"]
 
@@ -27,7 +28,9 @@ _DIGITS = 15  # of a stated loss
 _SMALL = Fraction(1, 1000)  # below it the digits of cosh would not tell prices apart
 
 
-def _priced(shape: Shape, square: Fraction, smoothing: Fraction, price: Fraction) -> SmoothNoise:
+def _make_noise(
+    shape: Shape, square: Fraction, smoothing: Fraction, price: Fraction
+) -> SmoothNoise:
     """Noise with about sqrt(square) as sliding, rounded down until the loss is at most price."""
     if square <= 0:
         raise InvalidValue(
@@ -68,13 +71,13 @@ class CauchyShape:
         (1.0255, Fraction(3, 4))
         """
         price = floor_decimal(positive(epsilon, "epsilon"), _DIGITS)
-        smoothing = price * share_of(share)
+        smoothing = price * strict_probability(share, "share")
         square = price**2 - smoothing**2
         if price > _SMALL:
             whole_cosh, low = _cosh(price)[0], _cosh(smoothing)[1]
             stretched = 2 * exp_bounds(smoothing)[0] * (whole_cosh - low)
             square = min(2 * (whole_cosh - 1), stretched)
-        return _priced(cls(), square, smoothing, price)
+        return _make_noise(cls(), square, smoothing, price)
 
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Pure:
         """The cost of a move and a stretch, rounded up in the 15th digit.
@@ -131,9 +134,9 @@ class StudentShape:
         (0.5268, Fraction(7, 30))
         """
         price, shape = floor_decimal(positive(epsilon, "epsilon"), _DIGITS), cls(degrees=degrees)
-        smoothing = price * share_of(share) / degrees
-        left = (price - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
-        return _priced(shape, degrees * (left**2 - smoothing**2), smoothing, price)
+        smoothing = price * strict_probability(share, "share") / degrees
+        rest = (price - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
+        return _make_noise(shape, degrees * (rest**2 - smoothing**2), smoothing, price)
 
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Pure:
         """The cost of a move and a stretch, rounded up in the 15th digit.

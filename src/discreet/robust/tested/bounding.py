@@ -15,8 +15,8 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.shared.counts import read_delta
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import laplace_quantile
-from discreet.rationals import Number, positive, probability, whole
-from discreet.robust.rows import integers, moved_rows
+from discreet.rationals import Number, positive, strict_probability, whole
+from discreet.robust.rows import count_moved_rows, read_integers
 
 __all__ = ["AgreeingPairs", "BoundedValue", "LocalBound"]
 
@@ -61,20 +61,12 @@ class LocalBound:
     bound_share: Fraction
 
     def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        drift: int,
-        bound_share: Number = Fraction(1, 2),
+        self, *, epsilon: Number, delta: Number, drift: int, bound_share: Number = Fraction(1, 2)
     ) -> None:
-        share = probability(bound_share, "bound_share")
-        if not 0 < share < 1:
-            raise InvalidValue(f"bound_share is {bound_share}; it must lie between 0 and 1.")
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         object.__setattr__(self, "delta", read_delta(delta=delta))
         object.__setattr__(self, "drift", whole(drift, "drift"))
-        object.__setattr__(self, "bound_share", share)
+        object.__setattr__(self, "bound_share", strict_probability(bound_share, "bound_share"))
 
     @property
     def bound_noise(self) -> DiscreteLaplace:
@@ -112,13 +104,13 @@ class LocalBound:
         >>> LocalBound(epsilon=1, delta=1e-6, drift=2).release(10**6, 100).bound > 0
         True
         """
-        noisy = self.bound_noise.release(_whole(exact_sensitivity), bits)
+        noisy = self.bound_noise.release(_read_integer(exact_sensitivity), bits)
         bound = max(1, noisy + self.margin)
         noise = DiscreteLaplace(scale=bound / ((1 - self.bound_share) * self.epsilon))
-        return BoundedValue(noise.release(_whole(exact), bits), bound, noise.scale)
+        return BoundedValue(noise.release(_read_integer(exact), bits), bound, noise.scale)
 
 
-def _whole(exact: Any) -> int:
+def _read_integer(exact: Any) -> int:
     """An exact integer; the refusal does not repeat it."""
     if isinstance(exact, bool) or not isinstance(exact, int | np.integer):
         raise InvalidValue(
@@ -149,7 +141,7 @@ class AgreeingPairs:
         >>> AgreeingPairs(relation=Relation.REPLACE).moved
         2
         """
-        return moved_rows(self.relation, self.rows_per_unit)
+        return count_moved_rows(self.relation, self.rows_per_unit)
 
     @property
     def drift(self) -> int:
@@ -167,7 +159,7 @@ class AgreeingPairs:
         >>> AgreeingPairs().around([1, 1, 1, 2])
         (10, 7)
         """
-        keys = integers(exact, "the exact keys")
+        keys = read_integers(exact, "the exact keys")
         counts = [int(count) for count in np.unique(keys, return_counts=True)[1]]
         largest = max(counts, default=0)
         return sum(count**2 for count in counts), 2 * self.moved * largest + self.moved**2

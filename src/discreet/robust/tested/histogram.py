@@ -13,7 +13,7 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.keys.threshold import Threshold
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, positive, whole
-from discreet.robust.rows import integers, moved_rows
+from discreet.robust.rows import count_moved_rows, read_integers
 
 __all__ = ["StabilityHistogram"]
 
@@ -56,7 +56,7 @@ class StabilityHistogram:
         >>> StabilityHistogram(epsilon=1, delta=1e-6, relation="replace").sensitivity.groups
         2
         """
-        return Sensitivity(groups=moved_rows(self.relation, self.rows_per_unit), per_group=1)
+        return Sensitivity(groups=count_moved_rows(self.relation, self.rows_per_unit), per_group=1)
 
     @property
     def mechanism(self) -> Threshold:
@@ -86,7 +86,7 @@ class StabilityHistogram:
         >>> list(StabilityHistogram(epsilon=1, delta=1e-9).release([7] * 500 + [8]))
         [7]
         """
-        keys, counts = np.unique(integers(exact, "the exact keys"), return_counts=True)
+        keys, counts = np.unique(read_integers(exact, "the exact keys"), return_counts=True)
         lots = -(-counts // self.rows_per_unit)
         shown, noisy = self.mechanism.release(lots, bits)  # keys are in order, so places are too
         pairs = zip(keys[shown], noisy, strict=True)

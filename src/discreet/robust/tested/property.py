@@ -14,7 +14,7 @@ from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, positive, whole
-from discreet.robust.rows import integers, moved_rows
+from discreet.robust.rows import count_moved_rows, read_integers
 
 __all__ = ["PropertyDistance", "rows_outside_clusters", "rows_that_contradict"]
 
@@ -33,14 +33,10 @@ class PropertyDistance:
     moved: int
 
     def __init__(
-        self,
-        *,
-        epsilon: Number,
-        relation: Relation = Relation.ADD_REMOVE,
-        rows_per_unit: int = 1,
+        self, *, epsilon: Number, relation: Relation = Relation.ADD_REMOVE, rows_per_unit: int = 1
     ) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "moved", moved_rows(relation, rows_per_unit))
+        object.__setattr__(self, "moved", count_moved_rows(relation, rows_per_unit))
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -85,7 +81,7 @@ def rows_outside_clusters(exact: Any, *, clusters: int, width: int) -> int:
     >>> rows_outside_clusters([0, 1, 2, 50, 51, 99], clusters=2, width=5)
     1
     """
-    ordered = np.sort(integers(exact))
+    ordered = np.sort(read_integers(exact))
     most, reach, rows = whole(clusters, "clusters"), whole(width, "width", least=0), len(ordered)
     # Some best cover has intervals that end at rows, disjoint and in order: for the interval that
     # ends at row i, `first` is where it begins.

@@ -88,5 +88,5 @@ class GrowthProposal:
         growth = self.query.growth(exact)
         distance = growth_distance(growth, bound=self.mechanism.bound)
         # Rounded down, values at most an integer apart stay at most that far apart.
-        found = self.mechanism.decide(math.floor(growth.exact), distance, bits, what=what)
-        return found if isinstance(found, Refused) else Shown(self.query.held(found.value))
+        outcome = self.mechanism.decide(math.floor(growth.exact), distance, bits, what=what)
+        return outcome if isinstance(outcome, Refused) else Shown(self.query.clamp(outcome.value))

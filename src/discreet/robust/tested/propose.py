@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from discreet.errors import InvalidValue
 from discreet.loss import Approximate, Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive, probability, whole
-from discreet.robust.rows import moved_rows
+from discreet.rationals import Number, positive, strict_probability, whole
+from discreet.robust.rows import count_moved_rows
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 from discreet.robust.tested.stable import DistanceTest
 
@@ -111,9 +110,7 @@ class ProposeTestRelease:
         rows_per_unit: int = 1,
         test_share: Number = Fraction(1, 2),
     ) -> None:
-        share = probability(test_share, "test_share")
-        if not 0 < share < 1:
-            raise InvalidValue(f"test_share is {test_share}; it must lie between 0 and 1.")
+        share = strict_probability(test_share, "test_share")
         object.__setattr__(self, "bound", whole(bound, "bound", least=0))
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         object.__setattr__(self, "relation", Relation(relation))
@@ -129,7 +126,7 @@ class ProposeTestRelease:
         >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-6, relation="replace").moved
         2
         """
-        return moved_rows(self.relation, self.rows_per_unit)
+        return count_moved_rows(self.relation, self.rows_per_unit)
 
     @property
     def test(self) -> DistanceTest:
@@ -173,8 +170,8 @@ class ProposeTestRelease:
         Privacy: as `loss` says.
         >>> from discreet.robust.tested.reaches import QuantileReach
         >>> median = QuantileReach(fraction=0.5, lower=0, upper=1000)
-        >>> found = ProposeTestRelease(bound=5, epsilon=1, delta=1e-6).release([500] * 999, median)
-        >>> abs(found.value - 500) < 300
+        >>> shown = ProposeTestRelease(bound=5, epsilon=1, delta=1e-6).release([500] * 999, median)
+        >>> abs(shown.value - 500) < 300
         True
         """
         around = query.around(exact)

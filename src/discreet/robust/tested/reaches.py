@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.rationals import Number, positive, probability
-from discreet.robust.rows import bounds, clamped, integers
+from discreet.rationals import Number, positive, strict_probability
+from discreet.robust.rows import clamp_sorted, exact_sum, read_bounds, read_integers
 
 __all__ = ["QuantileReach", "SlopeReach", "SpreadReach"]
+
+_LARGEST = 1 << 50  # of the products of two coordinates
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,11 +67,8 @@ class QuantileReach:
     upper: int
 
     def __init__(self, *, fraction: Number, lower: int, upper: int) -> None:
-        share = probability(fraction, "fraction")
-        if not 0 < share < 1:
-            raise InvalidValue(f"fraction is {fraction}; it must lie between 0 and 1.")
-        low, high = bounds(lower, upper)
-        object.__setattr__(self, "fraction", share)
+        low, high = read_bounds(lower, upper)
+        object.__setattr__(self, "fraction", strict_probability(fraction, "fraction"))
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
 
@@ -80,7 +79,7 @@ class QuantileReach:
         >>> QuantileReach(fraction=0.5, lower=0, upper=9).around([4, 4, 4]).reach(0)
         (4, 4)
         """
-        ordered = clamped(exact, self.lower, self.upper)
+        ordered = clamp_sorted(exact, self.lower, self.upper)
         return _AroundQuantile(ordered, self.fraction, self.lower, self.upper)
 
 
@@ -143,10 +142,10 @@ class SpreadReach:
         >>> [int(edge) for edge in SpreadReach(lower=0, upper=9).edges]
         [1, 2, 4, 8]
         """
-        found = [Fraction(1)]
-        while found[-1] * self.base <= self.upper - self.lower:
-            found.append(found[-1] * self.base)
-        return tuple(found)
+        edges = [Fraction(1)]
+        while edges[-1] * self.base <= self.upper - self.lower:
+            edges.append(edges[-1] * self.base)
+        return tuple(edges)
 
     def distance(self, noisy: int) -> Fraction:
         """The least distance that a released number of powers stands for.
@@ -181,12 +180,12 @@ class _AroundSlope:
         least, most = self.spread - moves * width**2, self.spread + moves * width**2
         if least < self.query.least_spread:
             if moves == 0:
-                return self.query.held(None), self.query.held(None)
-            return self.query.held(None), self.query.held(self.query.largest)
+                return self.query.clamp(None), self.query.clamp(None)
+            return self.query.clamp(None), self.query.clamp(self.query.largest)
         above, below = self.shared + moves * width * height, self.shared - moves * width * height
         return (
-            self.query.held(below / (least if below < 0 else most)),
-            self.query.held(above / (least if above > 0 else most)),
+            self.query.clamp(below / (least if below < 0 else most)),
+            self.query.clamp(above / (least if above > 0 else most)),
         )
 
 
@@ -211,8 +210,8 @@ class SlopeReach:
     def __init__(
         self, *, across: tuple[int, int], up: tuple[int, int], step: Number, largest: Number
     ) -> None:
-        object.__setattr__(self, "across", bounds(*across))
-        object.__setattr__(self, "up", bounds(*up))
+        object.__setattr__(self, "across", read_bounds(*across))
+        object.__setattr__(self, "up", read_bounds(*up))
         object.__setattr__(self, "step", positive(step, "step"))
         object.__setattr__(self, "largest", positive(largest, "largest"))
         if self.across[0] == self.across[1]:
@@ -229,10 +228,10 @@ class SlopeReach:
         """
         return (self.across[1] - self.across[0]) ** 2
 
-    def held(self, slope: Fraction | None) -> int:
+    def clamp(self, slope: Fraction | None) -> int:
         """A slope as whole steps within the largest; None stands for no slope.
 
-        >>> SlopeReach(across=(0, 10), up=(0, 1), step=0.5, largest=9).held(Fraction(6, 5))
+        >>> SlopeReach(across=(0, 10), up=(0, 1), step=0.5, largest=9).clamp(Fraction(6, 5))
         2
         """
         limit = -self.largest if slope is None else max(min(slope, self.largest), -self.largest)
@@ -246,7 +245,7 @@ class SlopeReach:
         >>> query.around([(3, 4)]).reach(0)
         (-9, -9)
         """
-        pairs = integers(exact, "the exact pairs", dimensions=2)
+        pairs = read_integers(exact, "the exact pairs", dimensions=2)
         if pairs.size == 0:
             return _AroundSlope(Fraction(0), Fraction(0), self)
         if pairs.shape[1] != 2:
@@ -257,12 +256,6 @@ class SlopeReach:
         y = np.clip(pairs[:, 1], *self.up) - self.up[0]
         rows = len(pairs)
         total_x, total_y = int(x.sum()), int(y.sum())
-        spread = Fraction(rows * _dot(x, x) - total_x**2, rows)
-        shared = Fraction(rows * _dot(x, y) - total_x * total_y, rows)
+        spread = Fraction(rows * exact_sum(x * x, _LARGEST) - total_x**2, rows)
+        shared = Fraction(rows * exact_sum(x * y, _LARGEST) - total_x * total_y, rows)
         return _AroundSlope(spread, shared, self)
-
-
-def _dot(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
-    """The exact sum of products, summed in parts that cannot overflow."""
-    products = first * second  # below 2**50
-    return sum(int(products[start : start + 4096].sum()) for start in range(0, len(products), 4096))

@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
 from discreet.noise.coins import bernoulli
 from discreet.noise.tails import tail
-from discreet.rationals import Number, ceil_float, probability, whole
+from discreet.rationals import Number, ceil_float, strict_probability, whole
 
 __all__ = ["SampleEvidence", "estimate_sensitivity"]
 
@@ -82,27 +82,22 @@ def estimate_sensitivity(
     >>> evidence.contradicted, evidence.largest_change < evidence.suggested < 5
     (False, True)
     """
-    share = probability(rate, "rate")
-    if not 0 < share < 1:
-        raise InvalidValue(f"rate is {rate}; it must lie between 0 and 1.")
+    share = strict_probability(rate, "rate")
     if not data_sets:
         raise InvalidValue("there are no data sets to look at; pass at least one.")
-    place = _place((1 + share) / 2, whole(draws, "draws"), tail(confidence))
+    place = _find_rank((1 + share) / 2, whole(draws, "draws"), tail(confidence))
     accuracy, change = 0.0, 0.0
     for rows in data_sets:
         exact = function(rows)
-        errors = sorted(abs(estimator(_sampled(rows, share, bits)) - exact) for _ in range(draws))
+        samples = ([row for row in rows if bernoulli(share, bits)] for _ in range(draws))
+        errors = sorted(abs(estimator(sample) - exact) for sample in samples)
         accuracy = max(accuracy, errors[place - 1])
-        without = (function([*rows[:each], *rows[each + 1 :]]) for each in range(len(rows)))
+        without = (function([*rows[:row], *rows[row + 1 :]]) for row in range(len(rows)))
         change = max(change, max((abs(other - exact) for other in without), default=0.0))
     return SampleEvidence(ceil_float(share), accuracy, change, len(data_sets), draws)
 
 
-def _sampled(rows: Sequence[Any], share: Fraction, bits: BitSource) -> list[Any]:
-    return [row for row in rows if bernoulli(share, bits)]
-
-
-def _place(level: Fraction, draws: int, missed: Fraction) -> int:
+def _find_rank(level: Fraction, draws: int, missed: Fraction) -> int:
     """The rank from which an order statistic bounds the quantile of this level from above."""
     above = Fraction(0)  # P(at least `rank` of the draws lie below the quantile)
     for rank in range(draws, 0, -1):

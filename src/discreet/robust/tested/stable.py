@@ -16,7 +16,7 @@ from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
 from discreet.noise.tails import laplace_quantile
 from discreet.rationals import Number, positive, whole
-from discreet.robust.rows import integers, moved_rows
+from discreet.robust.rows import count_moved_rows, read_integers
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 
 __all__ = ["DistanceTest", "StableValue", "mode_distance"]
@@ -71,8 +71,8 @@ class DistanceTest:
         >>> DistanceTest(epsilon=1, delta=1e-6).passes(10**6)
         True
         """
-        given: object = exact
-        if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        distance: object = exact
+        if isinstance(distance, bool) or not isinstance(distance, int) or distance < 0:
             raise InvalidValue(
                 f"the exact distance is of type {type(exact).__name__} or negative; pass a whole "
                 "number of rows. Nothing was released."
@@ -114,7 +114,7 @@ class StableValue:
         relation: Relation = Relation.ADD_REMOVE,
         rows_per_unit: int = 1,
     ) -> None:
-        moved = moved_rows(relation, rows_per_unit)
+        moved = count_moved_rows(relation, rows_per_unit)
         object.__setattr__(self, "test", DistanceTest(epsilon=epsilon, delta=delta, moved=moved))
 
     def loss(self) -> Approximate:
@@ -160,7 +160,7 @@ def mode_distance(exact: Any, *, moved: int = 1) -> tuple[int, int]:
     >>> mode_distance([3, 10, 4])
     (1, 6)
     """
-    counts = integers(exact, "the counts")
+    counts = read_integers(exact, "the counts")
     if not len(counts) or counts.min() < 0:
         raise InvalidValue(
             "the counts are empty or negative; pass how many rows each public key has. "

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.curator.snapshot import tables_of
 from discreet.ledger.account import Holder
-from discreet.report.values import account_values, adopted_values
+from discreet.report.values import account_values, adoption_values
 from discreet.report.words import refusal_of
 from discreet.schema.described import Tables
 from discreet.server.accounts import Identity, Role
@@ -114,7 +114,7 @@ def _explain(server: ServerContext, form: QuestionForm, who: Identity) -> dict[s
 @require(analyst)
 def _budget(server: ServerContext, who: Identity) -> dict[str, Any]:
     account = server.curator.ledger.account(Holder.ANALYST, who.name)
-    adopted = adopted_values(server.curator.vault.history.find_adoption(who.name))
+    adopted = adoption_values(server.curator.vault.history.find_adoption(who.name))
     return {**account_values(account), "adopted": adopted}
 
 

@@ -217,8 +217,8 @@ def _verify(server: ServerContext) -> dict[str, Any]:
 @require(custodian)
 def _audit(_server: ServerContext, form: AuditForm) -> dict[str, Any]:
     from discreet.audit.catalogue import examine, find, mechanism_subjects
-    from discreet.audit.report import examined_values
+    from discreet.audit.report import examination_values
 
     subjects = find(form.mechanism, mechanism_subjects())
-    audits = [examined_values(examine(subject, false_alarm=_FALSE_ALARM)) for subject in subjects]
-    return {"audits": audits}
+    examined = [examine(subject, false_alarm=_FALSE_ALARM) for subject in subjects]
+    return {"audits": list(map(examination_values, examined))}

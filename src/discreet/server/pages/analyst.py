@@ -16,7 +16,7 @@ from discreet.ledger.account import Account, Holder
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.explain import error_of, warnings_of
 from discreet.plan.results.suggest import suggestions
-from discreet.report.words import cost_text, left_text, refusal_of, respelt, spent_text
+from discreet.report.words import cost_text, left_text, refusal_of, respell, spent_text
 from discreet.schema.described import examples_of, table_values
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.pages.shared import Analyst, Form, Here, form_of, number_of
@@ -146,7 +146,7 @@ def _describe_preview(
         "errors": list(errors.items()),
         "curve": drawn,
         "warnings": [
-            respelt(text, _FIELDS)
+            respell(text, _FIELDS)
             for text in (
                 *warnings_of(plan, count),
                 *(one.words for one in suggestions(plan, count)),

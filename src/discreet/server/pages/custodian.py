@@ -293,11 +293,11 @@ async def _check(request: Request, here: Custodian) -> Response:
 
 def _audit(name: str) -> tuple[str, tuple[str, ...]]:
     from discreet.audit.catalogue import examine, find, mechanism_subjects
-    from discreet.audit.report import examined_values
+    from discreet.audit.report import examination_values
 
     lines = []
     for subject in find(name, mechanism_subjects()):
-        told = examined_values(examine(subject, false_alarm=_FALSE_ALARM))
+        told = examination_values(examine(subject, false_alarm=_FALSE_ALARM))
         verdict = "contradicted" if told["violated"] else "not contradicted"
         lines.append(
             f"{told['name']}: claimed epsilon {told['claimed']:.4g}, observed at least "

@@ -56,9 +56,9 @@ class Counter:
         Privacy: reads the schema and the accounts, no row.
         """
         reach = Reach(versions, buckets)
-        made = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
-        session.check_charge(made.plan, made.cost, label="This counter")
-        return made
+        design = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        session.check_charge(design.plan, design.cost, label="This counter")
+        return design
 
     @staticmethod
     def open(
@@ -81,42 +81,42 @@ class Counter:
         """
         reach = Reach(versions, buckets)
         if name is None:
-            prices = (None if each is None else rational(each) for each in (epsilon, rho))
+            prices = (None if price is None else rational(price) for price in (epsilon, rho))
             name = name_settings(COUNTERS.kind, sql, *prices, reach, forms=_FORMS)
         begun = COUNTERS.find(session, name)
         if begun is not None and epsilon is None and rho is None:
-            return Counter._again(session, name, begun[1], sql, reach)
+            return Counter._resume(session, name, begun[1], sql, reach)
         design = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
         if begun is not None:
-            again = Counter._again(session, name, begun[1], sql, reach)
+            again = Counter._resume(session, name, begun[1], sql, reach)
             if again.design != design:
                 raise InvalidValue(
                     f"the counter {name!r} was opened at another price; leave the price out, or "
                     "choose another name. Nothing was run or charged."
                 )
             return again
-        kept = CounterState(sql, design.plan.table.version, design.running.variance, reach, ())
+        state = CounterState(sql, design.plan.table.version, design.running.variance, reach, ())
         session.prepay(
             design.plan,
             cost=design.cost,
             label=f"The counter {name}",
-            state=COUNTERS.first(session, name, kept),
+            state=COUNTERS.first(session, name, state),
             details={"protects": design.protects},
         )
         return Counter(session, name, design)
 
     @staticmethod
-    def _again(
-        session: Session, name: str, kept: CounterState, sql: str, reach: Reach
+    def _resume(
+        session: Session, name: str, state: CounterState, sql: str, reach: Reach
     ) -> "Counter":
-        if (sql, reach) != (kept.question, kept.reach):
+        if (sql, reach) != (state.question, state.reach):
             raise InvalidValue(
-                f"the counter {name!r} asks {kept.question!r:.200} with versions="
-                f"{kept.reach.versions} and buckets={kept.reach.buckets}; choose another name for "
-                "another question. Nothing was run or charged."
+                f"the counter {name!r} asks {state.question!r:.200} with versions="
+                f"{state.reach.versions} and buckets={state.reach.buckets}; choose another name "
+                "for another question. Nothing was run or charged."
             )
-        design = Design.with_noise(session, sql, variance=kept.variance, reach=reach)
-        COUNTERS.check_schema(name, design.plan.table, kept.schema_version)
+        design = Design.with_noise(session, sql, variance=state.variance, reach=reach)
+        COUNTERS.check_schema(name, design.plan.table, state.schema_version)
         return Counter(session, name, design)
 
     @property
@@ -138,13 +138,13 @@ class Counter:
         What is read is durable before it is said, and nothing is said of what is not [CKS20, Thm.
         4].
         """
-        state, kept = self._read()
+        written, state = self._read()
         wanted = self.design.buckets_upto(upto)
-        if wanted <= kept.done:
+        if wanted <= state.done:
             return ()
         self._session.check_room()
         now = self._session.read_versions(self.design.plan)
-        stretch = kept.stretch(now, self.name)
+        stretch = state.stretch(now, self.name)
         most = self.design.running.factorisation.steps
         if wanted - stretch.first > most:
             raise Unavailable(
@@ -155,20 +155,20 @@ class Counter:
             plan=self.design.plan,
             cost=None,  # the opening has paid for every bucket
             label=f"The counter {self.name}",
-            release=self._release(stretch, wanted),
+            release=self._make_release(stretch, wanted),
         )
         _, track = self._session.measure(measurement, versions=now)
-        after = kept.with_stretch(Stretch(stretch.versions, stretch.first, track))
+        after = state.with_stretch(Stretch(stretch.versions, stretch.first, track))
         # Durable before it is said; whoever comes second here learns nothing (Stale).
-        COUNTERS.put(self._session, state, after)
-        return after.points(self.design)[kept.done :]
+        COUNTERS.put(self._session, written, after)
+        return after.points(self.design)[state.done :]
 
-    def _release(self, stretch: Stretch, wanted: int) -> Callable[[Exact, BitSource], Track]:
+    def _make_release(self, stretch: Stretch, wanted: int) -> Callable[[Exact, BitSource], Track]:
         def release(exact: Exact, bits: BitSource) -> Track:
             (measure,) = exact.measures()
-            entries = [int(each) for each in measure[stretch.end : wanted]]
+            entries = [int(value) for value in measure[stretch.end : wanted]]
             if not stretch.track.noisy:  # the first point of a version holds all that was before
-                entries[0] += sum(int(each) for each in measure[: stretch.first])
+                entries[0] += sum(int(value) for value in measure[: stretch.first])
             return self.design.running.extend(stretch.track, entries, bits)
 
         return release

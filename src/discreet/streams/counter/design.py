@@ -35,14 +35,14 @@ class Reach:
     buckets: int | None = None
 
     def __post_init__(self) -> None:
-        for name, given in (("versions", self.versions), ("buckets", self.buckets)):
-            value: object = given
+        for name, limit in (("versions", self.versions), ("buckets", self.buckets)):
+            value: object = limit
             if value is None:
                 continue
             whole = isinstance(value, int) and not isinstance(value, bool)
             if not whole or not 1 <= value <= _MOST_VERSIONS:  # type: ignore[operator]
                 raise InvalidValue(
-                    f"{name} is {given!r}; it must be an integer from 1 to {_MOST_VERSIONS}. "
+                    f"{name} is {limit!r}; it must be an integer from 1 to {_MOST_VERSIONS}. "
                     "Nothing was run or charged."
                 )
         if self.buckets is not None and self.versions is None:
@@ -77,14 +77,14 @@ class Design:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        plan = _checked(session.prepare(sql), reach)
+        plan = _check_question(session.prepare(sql), reach)
         price = session.price(plan, epsilon=epsilon, rho=rho)
-        paid = price.concentrated("a counter has Gaussian noise")
+        paid = price.require_rho("a counter has Gaussian noise")
         running = RunningSums.at_price(
             rho=paid.rho / (reach.versions or 1),
-            steps=_steps(plan, reach),
+            steps=_count_steps(plan, reach),
             per_step=_per_step(plan),
-            touched=_touched(plan),
+            touched=_count_touched(plan),
         )
         return Design(plan, running, reach)
 
@@ -94,8 +94,8 @@ class Design:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        plan = _checked(session.prepare(sql), reach)
-        return Design(plan, RunningSums(steps=_steps(plan, reach), variance=variance), reach)
+        plan = _check_question(session.prepare(sql), reach)
+        return Design(plan, RunningSums(steps=_count_steps(plan, reach), variance=variance), reach)
 
     @property
     def cost(self) -> ZCDP:
@@ -104,7 +104,7 @@ class Design:
         Privacy: one `RunningSums.loss` for each version that it may read; they add
         [CKS20, Thm. 4; BS16, Lemma 1.7].
         """
-        one = self.running.loss(per_step=_per_step(self.plan), touched=_touched(self.plan))
+        one = self.running.loss(per_step=_per_step(self.plan), touched=_count_touched(self.plan))
         return ZCDP(rho=one.rho * (self.reach.versions or 1))
 
     @property
@@ -122,29 +122,28 @@ class Design:
     @property
     def buckets(self) -> tuple[date, ...]:
         """The first days of all buckets, in order."""
-        return tuple(each for each in self.plan.domains[0].labels if isinstance(each, date))
+        return tuple(label for label in self.plan.domains[0].labels if isinstance(label, date))
 
     def buckets_upto(self, upto: date) -> int:
         """How many buckets start on this day, or at this time, or before."""
-        given: object = upto
-        if not isinstance(given, date):
+        moment: object = upto
+        if not isinstance(moment, date):
             raise InvalidValue(f"upto is {upto!r:.40}; it must be a date. Nothing was run.")
         # A day holds all of its times.
-        last = given if isinstance(given, datetime) else datetime.combine(given, time.max)
-        starts = self.buckets
+        last = moment if isinstance(moment, datetime) else datetime.combine(moment, time.max)
         return sum(
-            (each if isinstance(each, datetime) else datetime.combine(each, time.min)) <= last
-            for each in starts
+            (start if isinstance(start, datetime) else datetime.combine(start, time.min)) <= last
+            for start in self.buckets
         )
 
     @property
     def errors(self) -> tuple[float, ...]:
         """The 95% half-widths of the first, second, ... point that is read from one version."""
         step = float(self.plan.measures[0].step)
-        return tuple(step * float(each) for each in self.running.errors(_CONFIDENCE))
+        return tuple(step * float(width) for width in self.running.errors(_CONFIDENCE))
 
 
-def _steps(plan: Plan, reach: Reach) -> int:
+def _count_steps(plan: Plan, reach: Reach) -> int:
     return min(len(plan.groups), reach.buckets or len(plan.groups))
 
 
@@ -152,21 +151,21 @@ def _per_step(plan: Plan) -> Fraction:
     return at_least_one_step(plan.measures[0].sensitivity).linf
 
 
-def _touched(plan: Plan) -> int:
+def _count_touched(plan: Plan) -> int:
     """How many entries of a stream one unit changes at worst, each by as much as it can."""
     moved = at_least_one_step(plan.measures[0].sensitivity)
     return ceil(moved.l1 / moved.linf)
 
 
-def _checked(plan: Plan, reach: Reach) -> Plan:
+def _check_question(plan: Plan, reach: Reach) -> Plan:
     """Refuse what is not one count or sum by one date of one table, and units without a bound."""
-    (estimator, *others) = (made for _, made in plan.estimators)
+    (estimator, *others) = (estimator for _, estimator in plan.estimators)
     if others or not isinstance(estimator, Estimator) or estimator.statistic not in _COUNTED:
         raise UnsafeQuery(
             "a counter counts or adds up one thing: ask for COUNT(*), COUNT(x) or SUM(x) alone. "
             "Nothing was run or charged."
         )
-    dates = [isinstance(label, date) for each in plan.domains for label in each.labels]
+    dates = [isinstance(label, date) for domain in plan.domains for label in domain.labels]
     if len(plan.domains) != 1 or not all(dates) or not isinstance(plan.query.source, Scan):
         raise UnsafeQuery(
             "a counter goes along one date of one table: GROUP BY a date column, or DATE_TRUNC of "

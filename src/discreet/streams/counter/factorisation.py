@@ -33,15 +33,15 @@ class Factorisation:
     grow. The decoder inverts the rounded encoder exactly, so rounding costs a little accuracy
     and no privacy.
     Privacy: the factorisation is that of [FHU23, Sec. 1].
-    >>> [round(each / ONE, 4) for each in Factorisation(4).encoder]
+    >>> [round(weight / ONE, 4) for weight in Factorisation(4).encoder]
     [1.0, 0.5, 0.375, 0.3125]
     """
 
     steps: int
 
     def __post_init__(self) -> None:
-        given: object = self.steps
-        if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_STEPS:
+        steps: object = self.steps
+        if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
             raise InvalidValue(
                 f"steps is {self.steps!r}; a stream has 1 to {MOST_STEPS} steps. Use coarser ones."
             )
@@ -95,7 +95,7 @@ class Factorisation:
         >>> Factorisation(3).decode(Factorisation(3).encode([5, 0, 2])).round(6).tolist()
         [5.0, 5.0, 7.0]
         """
-        floats = np.array([float(each) for each in noisy])
+        floats = np.array([float(value) for value in noisy])
         sums: NDArray[np.float64] = np.convolve(self.decoder[: len(floats)], floats)
         return sums[: len(floats)]
 

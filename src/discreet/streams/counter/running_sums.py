@@ -105,7 +105,7 @@ class RunningSums:
         past = self.factorisation.recover(list(map(sub, track.noisy, track.noise)))
         encoded = self.factorisation.encode([*past, *integer_list(exact)], start)
         drawn = discrete_gaussian(variance=self.variance, size=len(encoded), bits=bits)
-        noise = [int(each) for each in drawn]
+        noise = [int(value) for value in drawn]
         return Track(track.noisy + tuple(map(add, encoded, noise)), track.noise + tuple(noise))
 
     def sums(self, track: Track) -> NDArray[np.float64]:
@@ -123,8 +123,8 @@ class RunningSums:
         >>> RunningSums(steps=2, variance=2**60).standard_deviations().round(3).tolist()
         [1.0, 1.118]
         """
-        found: NDArray[np.float64] = self.factorisation.spread() * float(self.variance) ** 0.5
-        return found
+        deviations: NDArray[np.float64] = self.factorisation.spread() * float(self.variance) ** 0.5
+        return deviations
 
     def errors(self, confidence: Number) -> NDArray[np.float64]:
         """A half-width of every running sum that holds with this probability, each by itself.
@@ -143,5 +143,5 @@ class RunningSums:
         if wide:
             factor = NormalDist().inv_cdf(1 - missed * (1 - 1e-6) / 2) * (1 + 1e-6)
         rounding = float(np.abs(self.factorisation.decoder).sum()) / 2 if wide else 0.0
-        found: NDArray[np.float64] = factor * self.standard_deviations() + rounding
-        return found
+        half_widths: NDArray[np.float64] = factor * self.standard_deviations() + rounding
+        return half_widths

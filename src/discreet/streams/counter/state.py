@@ -100,13 +100,13 @@ class CounterState:
 
     def points(self, design: Design) -> tuple[Point, ...]:
         """Everything the counter has said."""
-        step, errors, found = float(design.plan.measures[0].step), design.errors, []
-        for each in self.stretches:
-            starts = design.buckets[each.first : each.end]
-            sums = design.running.sums(each.track)
+        step, errors, points = float(design.plan.measures[0].step), design.errors, []
+        for stretch in self.stretches:
+            starts = design.buckets[stretch.first : stretch.end]
+            sums = design.running.sums(stretch.track)
             for start, value, width in zip(starts, sums, errors, strict=False):
-                found.append(Point(start, step * float(value), width))
-        return tuple(found)
+                points.append(Point(start, step * float(value), width))
+        return tuple(points)
 
     def to_bytes(self) -> bytes:
         """The text that the vault keeps. Secret: it holds the noise."""
@@ -118,12 +118,12 @@ class CounterState:
             "buckets": self.reach.buckets,
             "stretches": [
                 {
-                    "versions": each.versions,
-                    "first": each.first,
-                    "noisy": [str(value) for value in each.track.noisy],
-                    "noise": [pad_secret(value) for value in each.track.noise],
+                    "versions": stretch.versions,
+                    "first": stretch.first,
+                    "noisy": [str(value) for value in stretch.track.noisy],
+                    "noise": [pad_secret(value) for value in stretch.track.noise],
                 }
-                for each in self.stretches
+                for stretch in self.stretches
             ],
         }
         return write_body(facts)
@@ -137,7 +137,7 @@ class CounterState:
             facts["schema_version"],
             Fraction(facts["variance"]),
             Reach(facts["versions"], facts["buckets"]),
-            tuple(map(_stretch, facts["stretches"])),
+            tuple(map(_decode_stretch, facts["stretches"])),
         )
 
 
@@ -145,6 +145,6 @@ COUNTERS = Service("counter", CounterState.from_bytes)
 """Counters among the states of a vault."""
 
 
-def _stretch(facts: dict[str, Any]) -> Stretch:
+def _decode_stretch(facts: dict[str, Any]) -> Stretch:
     noisy, noise = (tuple(map(int, facts[name])) for name in ("noisy", "noise"))
     return Stretch(tuple(facts["versions"]), facts["first"], Track(noisy, noise))

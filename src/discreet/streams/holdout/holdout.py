@@ -25,7 +25,7 @@ from discreet.rationals import Number, positive, rational, whole
 from discreet.schema.names import sql_name
 from discreet.streams.holdout.state import HOLDOUTS, HoldoutState, Settings
 from discreet.streams.service import choose_table, name_settings, retry
-from discreet.streams.svt.run import SvtState, finished
+from discreet.streams.svt.run import SvtState, exhausted_error
 
 __all__ = ["Agreement", "Holdout", "Mean"]
 
@@ -126,34 +126,35 @@ class Holdout:
         )
         if name is None:
             name = name_settings(HOLDOUTS.kind, settings, session.read_versions(plan), forms=_FORMS)
-        made = Holdout(session, name, settings)
+        holdout = Holdout(session, name, settings)
         begun = HOLDOUTS.find(session, name)
         if begun is None:
-            made._begin(plan)
-            return made
-        state, stand = begun
-        if stand.settings != settings:
+            holdout._begin(plan)
+            return holdout
+        written, state = begun
+        if state.settings != settings:
             raise InvalidValue(
                 f"the holdout {name!r} was opened with other settings; choose another name. "
                 "Nothing was run or charged."
             )
-        if stand.size is None:
+        if state.size is None:
+            change, cost = written.next(written.body), settings.size_cost(plan)
             with contextlib.suppress(Stale):  # somebody else measures: not run, not charged
-                made._measure_size(plan, stand, state.next(state.body), settings.size_cost(plan))
-        return made
+                holdout._measure_size(plan, state, change, cost)
+        return holdout
 
     def _begin(self, plan: Plan) -> None:
-        stand = HoldoutState(
+        state = HoldoutState(
             self.settings,
             plan.table.version,
             self._session.read_versions(plan),
             None,
             self.settings.mechanism.begin(system.fresh()),
         )
-        first = HOLDOUTS.first(self._session, self.name, stand)
-        self._measure_size(plan, stand, first, self.settings.cost(plan))
+        first = HOLDOUTS.first(self._session, self.name, state)
+        self._measure_size(plan, state, first, self.settings.cost(plan))
 
-    def _measure_size(self, plan: Plan, stand: HoldoutState, begun: Change, cost: Price) -> None:
+    def _measure_size(self, plan: Plan, state: HoldoutState, begun: Change, cost: Price) -> None:
         """Charge and note it as begun, then learn how many rows there are, with noise."""
         noise = self.settings.size_noise(plan)
 
@@ -168,8 +169,8 @@ class Holdout:
             release=release,
             details={"overfits": str(self.settings.overfits)},
         )
-        _, size = self._session.measure(measurement, state=begun, versions=stand.versions)
-        known = replace(stand, size=max(1, size))
+        _, size = self._session.measure(measurement, state=begun, versions=state.versions)
+        known = replace(state, size=max(1, size))
         # Follows what was written above and nothing newer, so that no second size is ever stored.
         with contextlib.suppress(Stale):  # overtaken: what was drawn is dropped unseen
             HOLDOUTS.put(self._session, begun, known)
@@ -191,14 +192,14 @@ class Holdout:
         return retry(lambda: self._mean(sql, own), attempts=_ATTEMPTS)
 
     def _mean(self, sql: str, own: Fraction) -> Mean:
-        state, stand = self._read()
-        if stand.standing.used >= self.settings.overfits:
-            raise finished(self.settings.overfits)
+        written, state = self._read()
+        if state.standing.used >= self.settings.overfits:
+            raise exhausted_error(self.settings.overfits)
         self._session.check_room()
         plan = self._session.prepare(sql)
         refuse_unknown_values(plan.query, plan.tables)
-        factor = self._checked(plan, stand)
-        size = stand.size
+        factor = self._check_question(plan, state)
+        size = state.size
         if size is None:
             raise Unavailable(
                 f"the holdout {self.name!r} does not know its size yet. Ask again if it is being "
@@ -209,10 +210,10 @@ class Holdout:
         predicted, allowed = round(own * size / step), round(self.settings.threshold * size / step)
 
         def release(exact: Exact, bits: BitSource) -> tuple[int | None, SvtState]:
-            (found,) = exact.measures()
+            (values,) = exact.measures()
             return self.settings.mechanism.step(
-                stand.standing,
-                factor * int(found[0]),
+                state.standing,
+                factor * int(values[0]),
                 training=predicted,
                 threshold=allowed,
                 bits=bits,
@@ -221,25 +222,25 @@ class Holdout:
         measurement = Measurement(
             plan=plan, cost=None, label=f"The holdout {self.name}", release=release
         )
-        _, (said, after) = self._session.measure(measurement, versions=stand.versions)
+        _, (said, after) = self._session.measure(measurement, versions=state.versions)
         # Written whatever is said: if only disagreements were, a full disk would tell them apart.
-        HOLDOUTS.put(self._session, state, replace(stand, standing=after))
+        HOLDOUTS.put(self._session, written, replace(state, standing=after))
         if said is None:
             return Mean(float(own), Agreement.TRAINING, None, cuts_of(plan))
         width = self.settings.mechanism.numeric.number_error(_CONFIDENCE)
         scale = float(step / size)
         return Mean(said * scale, Agreement.HOLDOUT, width * scale, cuts_of(plan))
 
-    def _checked(self, plan: Plan, stand: HoldoutState) -> int:
+    def _check_question(self, plan: Plan, state: HoldoutState) -> int:
         """How many of our steps one step of the question is; refuses what one unit moves more."""
-        (estimator, *others) = (made for _, made in plan.estimators)
+        (estimator, *others) = (estimator for _, estimator in plan.estimators)
         single = isinstance(estimator, Estimator) and estimator.statistic in _ADDED
         if others or not single or plan.domains or plan.query.source != Scan(self.settings.table):
             raise UnsafeQuery(
                 f"a holdout gives the mean of one thing: ask for COUNT(*), COUNT(x) or SUM(x) of "
                 f"{self.settings.table}, without groups. Nothing was run or charged."
             )
-        HOLDOUTS.check_schema(self.name, plan.table, stand.schema_version)
+        HOLDOUTS.check_schema(self.name, plan.table, state.schema_version)
         (measure,) = plan.measures
         factor = measure.step / self.settings.step
         if factor.denominator != 1 or measure.sensitivity.linf * factor > self.settings.moved:

@@ -11,7 +11,7 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number
 from discreet.streams.svt.numeric_sparse import NumericSparse
-from discreet.streams.svt.run import SvtState, finished
+from discreet.streams.svt.run import SvtState, exhausted_error
 from discreet.streams.svt.values import whole_number
 
 __all__ = ["Thresholdout", "ThresholdoutRun"]
@@ -45,8 +45,9 @@ class Thresholdout:
         >>> Thresholdout.of(epsilon=1, overfits=2, sensitivity=one).loss(one)
         Pure(epsilon=Fraction(1, 1))
         """
-        made = NumericSparse.of(alarms=overfits, sensitivity=sensitivity, epsilon=epsilon, rho=rho)
-        return cls(made)
+        return cls(
+            NumericSparse.of(alarms=overfits, sensitivity=sensitivity, epsilon=epsilon, rho=rho)
+        )
 
     @property
     def overfits(self) -> int:
@@ -97,8 +98,8 @@ class Thresholdout:
         """Compare one sum: None where the training half agrees, else the sum with noise.
 
         Privacy: part of the run's loss [DFHPRR15, Alg. 1].
-        >>> made = Thresholdout.of(epsilon=1, overfits=2, sensitivity=Sensitivity.single(1))
-        >>> made.step(made.begin(), 1000, training=1000, threshold=500)
+        >>> holdout = Thresholdout.of(epsilon=1, overfits=2, sensitivity=Sensitivity.single(1))
+        >>> holdout.step(holdout.begin(), 1000, training=1000, threshold=500)
         (None, SvtState(used=0))
         """
         gap = abs(whole_number(exact) - whole_number(training))
@@ -122,8 +123,8 @@ class ThresholdoutRun:
     """One run in this process: ask with `answer` until the disagreements are used.
 
     Privacy: the loss of its mechanism, for any number of questions, adaptively chosen.
-    >>> made = Thresholdout.of(epsilon=1, overfits=1, sensitivity=Sensitivity.single(1))
-    >>> made.start().answer(1000, training=1003, threshold=900)
+    >>> holdout = Thresholdout.of(epsilon=1, overfits=1, sensitivity=Sensitivity.single(1))
+    >>> holdout.start().answer(1000, training=1003, threshold=900)
     1003
     """
 
@@ -154,13 +155,13 @@ class ThresholdoutRun:
         """The training half's sum where it agrees, else the holdout's with noise.
 
         Part of the run's loss; refused when no disagreements are left [DFHPRR15, Alg. 1].
-        >>> made = Thresholdout.of(epsilon=1, overfits=1, sensitivity=Sensitivity.single(1))
-        >>> made.start().answer(0, training=7, threshold=900)
+        >>> holdout = Thresholdout.of(epsilon=1, overfits=1, sensitivity=Sensitivity.single(1))
+        >>> holdout.start().answer(0, training=7, threshold=900)
         7
         """
         with self._lock:
             if self.left < 1:
-                raise finished(self._mechanism.overfits)
+                raise exhausted_error(self._mechanism.overfits)
             said, self._standing = self._mechanism.step(
                 self._standing, exact, training=training, threshold=threshold, bits=self._bits
             )

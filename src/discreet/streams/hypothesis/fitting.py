@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.linear.contrasts import norms, transform
+from discreet.linear.contrasts import contrast_rows, norms
 from discreet.streams.hypothesis.parities import Measured
 from discreet.streams.hypothesis.shrinkage import posterior
 
-__all__ = ["MOST_CELLS", "fitted"]
+__all__ = ["MOST_CELLS", "fit_counts"]
 
 MOST_CELLS = 1 << 22
 """How many cells a hypothesis that is fitted may have."""
@@ -28,7 +28,7 @@ _EVEN = 1e-3  # the share of the even solution in the result: no cell is said to
 _MEMORY = 10  # steps that the quasi-Newton method remembers
 
 
-def fitted(measured: Measured, *, steps: int = 300) -> Floats:
+def fit_counts(measured: Measured, *, steps: int = 300) -> Floats:
     """Counts of all cells, none below zero, that agree with noisy contrasts as well as can be.
 
     Least squares, each contrast weighted by its variance, over all tables of counts that are not
@@ -37,11 +37,11 @@ def fitted(measured: Measured, *, steps: int = 300) -> Floats:
     Contrasts of the highest order, which have the most noise, are first drawn towards what the
     even counts of the lower orders say, as far as all of them together suggest.
     """
-    problem = _shrunk(_Problem.of(measured), measured.parities.order, steps)
-    even = _even(problem, steps)
-    nearest = _nearest(problem, even, steps)
-    made: Floats = (1 - _EVEN) * nearest + _EVEN * even
-    return made.reshape(measured.parities.domain.sizes)
+    problem = _shrink(_Problem.of(measured), measured.parities.order, steps)
+    even = _solve_even(problem, steps)
+    nearest = _fit_nearest(problem, even, steps)
+    counts: Floats = (1 - _EVEN) * nearest + _EVEN * even
+    return counts.reshape(measured.parities.domain.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class _Problem:
                 known.append(place[inner].ravel())
                 order.append(np.full(noisy.size, len(axes)))
         return _Problem(
-            _matrices(domain.sizes),
+            _build_matrices(domain.sizes),
             np.concatenate(known) if known else np.zeros(0, dtype=np.intp),
             np.concatenate(target) if target else np.zeros(0),
             np.concatenate(variance) if variance else np.zeros(0),
@@ -97,7 +97,7 @@ class _Problem:
     def contrasts(self, counts: Floats) -> Floats:
         """The known contrasts of counts."""
         for place, matrix in enumerate(self.matrices):
-            counts = _along(counts, self.matrices, place, matrix)
+            counts = _apply(matrix, counts, self.matrices, place)
         return counts.reshape(-1)[self.known]
 
     def spread(self, contrasts: Floats) -> Floats:
@@ -105,11 +105,11 @@ class _Problem:
         counts = np.zeros(self.cells)
         counts[self.known] = contrasts
         for place, matrix in enumerate(self.matrices):
-            counts = _along(counts, self.matrices, place, matrix.T)
+            counts = _apply(matrix.T, counts, self.matrices, place)
         return counts.reshape(-1)
 
 
-def _shrunk(problem: _Problem, order: int, steps: int) -> _Problem:
+def _shrink(problem: _Problem, order: int, steps: int) -> _Problem:
     """The problem with its contrasts of the highest order drawn towards the lower ones' fit."""
     low, high = problem.order < order, problem.order == order
     if order < 2 or high.sum() < _ENOUGH:
@@ -121,35 +121,36 @@ def _shrunk(problem: _Problem, order: int, steps: int) -> _Problem:
         variance=problem.variance[low],
         order=problem.order[low],
     )
-    expected = problem.contrasts(_even(lower, steps))[high]
+    expected = problem.contrasts(_solve_even(lower, steps))[high]
     mean, spread = posterior(problem.target[high] - expected, problem.variance[high])
     target, variance = problem.target.copy(), problem.variance.copy()
     target[high], variance[high] = expected + mean, spread
     return replace(problem, target=target, variance=variance)
 
 
-def _matrices(sizes: tuple[int, ...]) -> tuple[Floats, ...]:
+def _build_matrices(sizes: tuple[int, ...]) -> tuple[Floats, ...]:
     """Orthonormal contrasts of groups of attributes, small enough to be written out."""
-    made: list[Floats] = []
+    matrices: list[Floats] = []
     for size in sizes:
-        rows: Floats = transform(size) / np.sqrt(norms(size))[:, None]
-        if made and len(made[-1]) * size <= _GROUP:
-            made[-1] = np.kron(made[-1], rows).astype(np.float64)
+        rows: Floats = contrast_rows(size) / np.sqrt(norms(size))[:, None]
+        if matrices and len(matrices[-1]) * size <= _GROUP:
+            matrices[-1] = np.kron(matrices[-1], rows).astype(np.float64)
         else:
-            made.append(rows)
-    return tuple(made)
+            matrices.append(rows)
+    return tuple(matrices)
 
 
-def _along(counts: Floats, matrices: tuple[Floats, ...], place: int, matrix: Floats) -> Floats:
-    before = math.prod(len(each) for each in matrices[:place])
-    behind = math.prod(len(each) for each in matrices[place + 1 :])
+def _apply(matrix: Floats, counts: Floats, matrices: tuple[Floats, ...], place: int) -> Floats:
+    """A matrix applied to one group of attributes."""
+    before = math.prod(map(len, matrices[:place]))
+    behind = math.prod(map(len, matrices[place + 1 :]))
     if behind == 1:
         return counts.reshape(before, -1) @ matrix.T
     product: Floats = np.matmul(matrix, counts.reshape(before, len(matrix), behind))
     return product
 
 
-def _even(problem: _Problem, steps: int) -> Floats:
+def _solve_even(problem: _Problem, steps: int) -> Floats:
     """The counts that trade relative entropy to even ones against weighted squares.
 
     By its dual, which is smooth: counts are total * softmax(multipliers spread over all cells).
@@ -160,32 +161,32 @@ def _even(problem: _Problem, steps: int) -> Floats:
     trade = 2 / math.sqrt(float(problem.variance.max()) * problem.cells)
     scale = 1 / np.sqrt(problem.total / problem.cells / trade + problem.variance)
 
-    def counts(point: Floats) -> tuple[float, Floats]:
+    def to_counts(point: Floats) -> tuple[float, Floats]:
         powers = problem.spread(point * scale) / trade
         highest = float(powers.max())
         powers = np.exp(powers - highest)
         mass = float(powers.sum())
         return trade * problem.total * (math.log(mass) + highest), powers * (problem.total / mass)
 
-    def dual(point: Floats) -> tuple[float, Floats]:
+    def evaluate_dual(point: Floats) -> tuple[float, Floats]:
         multipliers = point * scale
-        value, found = counts(point)
+        value, counts = to_counts(point)
         value += float((multipliers**2 * problem.variance).sum()) / 2
         value -= float(multipliers @ problem.target)
-        slope = problem.contrasts(found) - problem.target + multipliers * problem.variance
+        slope = problem.contrasts(counts) - problem.target + multipliers * problem.variance
         return value, slope * scale
 
-    return counts(_minimum(dual, np.zeros(len(problem.known)), steps))[1]
+    return to_counts(_minimise(evaluate_dual, np.zeros(len(problem.known)), steps))[1]
 
 
-def _minimum(
+def _minimise(
     function: Callable[[Floats], tuple[float, Floats]], point: Floats, steps: int
 ) -> Floats:
     """The lowest point of a smooth convex function, by L-BFGS with halved steps."""
     value, slope = function(point)
     moves: list[tuple[Floats, Floats]] = []
     for _ in range(steps):
-        direction = _direction(slope, moves)
+        direction = _find_direction(slope, moves)
         downhill, step = float(direction @ slope), 1.0
         while True:
             tried = point + step * direction
@@ -203,22 +204,22 @@ def _minimum(
     return point
 
 
-def _direction(slope: Floats, moves: list[tuple[Floats, Floats]]) -> Floats:
+def _find_direction(slope: Floats, moves: list[tuple[Floats, Floats]]) -> Floats:
     """The two-loop recursion."""
     direction, used = -slope, []
-    for moved, bent in reversed(moves):
-        factor = (moved @ direction) / (bent @ moved)
-        direction = direction - factor * bent
+    for step, bend in reversed(moves):
+        factor = (step @ direction) / (bend @ step)
+        direction = direction - factor * bend
         used.append(factor)
     if moves:
-        moved, bent = moves[-1]
-        direction = direction * ((moved @ bent) / (bent @ bent))
-    for (moved, bent), factor in zip(moves, reversed(used), strict=True):
-        direction = direction + moved * (factor - (bent @ direction) / (bent @ moved))
+        step, bend = moves[-1]
+        direction = direction * ((step @ bend) / (bend @ bend))
+    for (step, bend), factor in zip(moves, reversed(used), strict=True):
+        direction = direction + step * (factor - (bend @ direction) / (bend @ step))
     return direction
 
 
-def _nearest(problem: _Problem, start: Floats, steps: int) -> Floats:
+def _fit_nearest(problem: _Problem, start: Floats, steps: int) -> Floats:
     """Weighted least squares over counts that are not negative and have the total.
 
     Accelerated projected gradients, started again where they turn back.
@@ -226,23 +227,23 @@ def _nearest(problem: _Problem, start: Floats, steps: int) -> Floats:
     if not len(problem.known):
         return start
     weight = problem.variance.min() / problem.variance  # contrasts have length 1: no step is longer
-    found, ahead, pace = start, start, 1.0
+    nearest, ahead, pace = start, start, 1.0
     for _ in range(steps):
         residual = problem.contrasts(ahead) - problem.target
-        after = _projected(ahead - problem.spread(residual * weight), problem.total)
+        after = _project(ahead - problem.spread(residual * weight), problem.total)
         quicker = (1 + math.sqrt(1 + 4 * pace * pace)) / 2
-        if float((ahead - after) @ (after - found)) > 0:
+        if float((ahead - after) @ (after - nearest)) > 0:
             ahead, quicker = after, 1.0
         else:
-            ahead = after + (pace - 1) / quicker * (after - found)
-        still = float(np.abs(after - found).max()) <= 1e-10 * problem.total
-        found, pace = after, quicker
+            ahead = after + (pace - 1) / quicker * (after - nearest)
+        still = float(np.abs(after - nearest).max()) <= 1e-10 * problem.total
+        nearest, pace = after, quicker
         if still:
             break
-    return found
+    return nearest
 
 
-def _projected(counts: Floats, total: float) -> Floats:
+def _project(counts: Floats, total: float) -> Floats:
     """The nearest counts that are not negative and have this sum."""
     level = (float(counts.sum()) - total) / len(counts)
     for _ in range(100):

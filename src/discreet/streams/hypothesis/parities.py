@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.linear.contrasts import contrasted, norms
+from discreet.linear.contrasts import norms, to_contrasts
 from discreet.linear.domain import Domain
 from discreet.linear.marginals import count_cells
 from discreet.linear.predicates import Predicate
@@ -61,9 +61,9 @@ class Parities:
         A cell's variance, averaged over the cells of each table and summed over tables, is least
         where each set's variance is the inverse root of its weight in that sum.
         Privacy: costs at most rho, for the unit and relation given [XHZK23].
-        >>> made = Parities.of(Domain.binary(16), order=3, rho=0.01497)
-        >>> question = Predicate.where({0: 1, 1: 1, 2: 1}, made.domain)
-        >>> round(math.sqrt(made.variance_of(question)), 1)
+        >>> parities = Parities.of(Domain.binary(16), order=3, rho=0.01497)
+        >>> question = Predicate.where({0: 1, 1: 1, 2: 1}, parities.domain)
+        >>> round(math.sqrt(parities.variance_of(question)), 1)
         36.5
         """
         if isinstance(order, bool) or not 1 <= order <= len(domain.sizes):
@@ -96,8 +96,8 @@ class Parities:
         prod(1 - 1/size), whatever the row; those of a unit are at most rows_per_unit times as
         long, and of a replaced unit twice that.
         Privacy: sum of squared lengths/(2 variance), as zCDP [CKS20, Thm. 4], [BS16, Lemma 1.7].
-        >>> made = Parities(Domain.binary(1), 1, {(): Fraction(1), (0,): Fraction(1)})
-        >>> made.loss().rho
+        >>> parities = Parities(Domain.binary(1), 1, {(): Fraction(1), (0,): Fraction(1)})
+        >>> parities.loss().rho
         Fraction(3, 4)
         """
         steps = Fraction(rows_per_unit * relation.steps)
@@ -112,22 +112,22 @@ class Parities:
 
         Privacy: as `loss` says; integers stay integers up to their noise [CKS20, Thm. 4].
         >>> places = np.array([[0, 1], [1, 1]])
-        >>> made = Parities.of(Domain.binary(2), order=1, rho=10)
-        >>> sorted(made.release(places, np.array([3, 4])).noisy)
+        >>> parities = Parities.of(Domain.binary(2), order=1, rho=10)
+        >>> sorted(parities.release(places, np.array([3, 4])).noisy)
         [(), (0,), (1,)]
         """
-        drawn = self._noise(bits)
+        drawn = self._draw_noise(bits)
         noisy = {}
         for axes in self.variances:
             sizes = tuple(self.domain.sizes[axis] for axis in axes)
             table = count_cells([exact[:, axis] for axis in axes], counts, sizes)
-            inner = contrasted(table)[(slice(1, None),) * len(axes)]
+            inner = to_contrasts(table)[(slice(1, None),) * len(axes)]
             noisy[axes] = inner + drawn[axes]
         return Measured(self, noisy)
 
-    def _noise(self, bits: BitSource) -> dict[tuple[int, ...], Integers]:
+    def _draw_noise(self, bits: BitSource) -> dict[tuple[int, ...], Integers]:
         """Independent discrete Gaussians; those of one variance are drawn together."""
-        sizes = {axes: _squares(self.domain, axes) for axes in self.variances}
+        sizes = {axes: _squared_norms(self.domain, axes) for axes in self.variances}
         alike: dict[Fraction, int] = {}
         for axes, squares in sizes.items():
             for square, count in zip(*np.unique(squares, return_counts=True), strict=True):
@@ -139,15 +139,15 @@ class Parities:
         }
         noise = {}
         for axes, squares in sizes.items():
-            flat = [next(drawn[self.variances[axes] * int(each)]) for each in squares.ravel()]
+            flat = [next(drawn[self.variances[axes] * int(square)]) for square in squares.ravel()]
             noise[axes] = np.array(flat, dtype=np.int64).reshape(squares.shape)
         return noise
 
-    def shaped(self, flat: NDArray[Any]) -> "Measured":
+    def reshape(self, flat: NDArray[Any]) -> "Measured":
         """Noisy contrasts that were written down one after the other.
 
-        >>> made = Parities.of(Domain.binary(1), order=1, rho=1)
-        >>> made.shaped(np.array([10, 4])).noisy[(0,)].tolist()
+        >>> parities = Parities.of(Domain.binary(1), order=1, rho=1)
+        >>> parities.reshape(np.array([10, 4])).noisy[(0,)].tolist()
         [4]
         """
         if len(flat) != self.count:
@@ -163,26 +163,27 @@ class Parities:
     def spans(self, predicate: Predicate) -> bool:
         """Whether a question's answer is a combination of what is measured.
 
-        >>> made = Parities.of(Domain.binary(3), order=1, rho=1)
-        >>> [made.spans(Predicate.where(each, made.domain)) for each in ({0: 1}, {0: 1, 1: 1})]
+        >>> parities = Parities.of(Domain.binary(3), order=1, rho=1)
+        >>> wheres = {0: 1}, {0: 1, 1: 1}
+        >>> [parities.spans(Predicate.where(where, parities.domain)) for where in wheres]
         [True, False]
         """
         if len(predicate.axes) <= self.order:
             return True
-        high = contrasted(predicate.mask.astype(np.int64))
+        high = to_contrasts(predicate.mask.astype(np.int64))
         places = np.array(np.nonzero(high))
         return int((places > 0).sum(axis=0).max(initial=0)) <= self.order
 
     def variance_of(self, predicate: Predicate) -> float:
         """The variance of the answer to a question that is spanned.
 
-        >>> made = Parities.of(Domain.binary(3), order=1, rho=1)
-        >>> made.variance_of(Predicate.where({0: 1}, made.domain)) > 0
+        >>> parities = Parities.of(Domain.binary(3), order=1, rho=1)
+        >>> parities.variance_of(Predicate.where({0: 1}, parities.domain)) > 0
         True
         """
-        parts = _parts(self, predicate)
+        parts = _factors(self, predicate)
         return math.fsum(
-            float(np.sum(np.square(part) * _squares(self.domain, axes)))
+            float(np.sum(np.square(part) * _squared_norms(self.domain, axes)))
             * float(self.variances[axes])
             for axes, part in parts.items()
         )
@@ -190,13 +191,13 @@ class Parities:
     def half_width_of(self, predicate: Predicate) -> float:
         """How far off the answer to a question that is spanned is at most, with at least 95%.
 
-        >>> made = Parities.of(Domain.binary(3), order=1, rho=Fraction(1, 10**6))
-        >>> question = Predicate.where({0: 1}, made.domain)
-        >>> round(made.half_width_of(question) / math.sqrt(made.variance_of(question)), 2)
+        >>> parities = Parities.of(Domain.binary(3), order=1, rho=Fraction(1, 10**6))
+        >>> question = Predicate.where({0: 1}, parities.domain)
+        >>> round(parities.half_width_of(question) / math.sqrt(parities.variance_of(question)), 2)
         1.96
         """
         least = min(
-            variance * int(_squares(self.domain, axes).min())
+            variance * int(_squared_norms(self.domain, axes).min())
             for axes, variance in self.variances.items()
         )
         reach = deviations_95([DiscreteGaussian.of_variance(least)])
@@ -211,12 +212,12 @@ class Measured:
     noisy: Mapping[tuple[int, ...], NDArray[Any]] = field(repr=False)
 
     @classmethod
-    def combined(cls, parts: Sequence["Measured"]) -> "Measured":
+    def combine(cls, parts: Sequence["Measured"]) -> "Measured":
         """Several measurements of the same contrasts as one, each weighted by its precision.
 
-        >>> made = Parities.of(Domain.binary(1), order=1, rho=1)
-        >>> one, two = (Measured(made, {(): np.array(n), (0,): np.array([n])}) for n in (4, 6))
-        >>> float(Measured.combined([one, two]).noisy[()])
+        >>> parities = Parities.of(Domain.binary(1), order=1, rho=1)
+        >>> one, two = (Measured(parities, {(): np.array(n), (0,): np.array([n])}) for n in (4, 6))
+        >>> float(Measured.combine([one, two]).noisy[()])
         5.0
         """
         if len(parts) == 1:
@@ -224,9 +225,9 @@ class Measured:
         first = parts[0].parities
         noisy, variances = {}, {}
         for axes in first.variances:
-            precise = [1 / part.parities.variances[axes] for part in parts]
-            variances[axes] = 1 / sum(precise, Fraction(0))
-            shares = [float(each * variances[axes]) for each in precise]
+            precisions = [1 / part.parities.variances[axes] for part in parts]
+            variances[axes] = 1 / sum(precisions, Fraction(0))
+            shares = [float(precision * variances[axes]) for precision in precisions]
             pairs = zip(shares, parts, strict=True)
             noisy[axes] = np.asarray(sum(share * part.noisy[axes] for share, part in pairs))
         return cls(Parities(first.domain, first.order, variances), noisy)
@@ -238,7 +239,7 @@ class Measured:
 
     def answer(self, predicate: Predicate) -> float:
         """The unbiased answer to a question that is spanned; its variance is `variance_of`."""
-        parts = _parts(self.parities, predicate)
+        parts = _factors(self.parities, predicate)
         return math.fsum(float(np.sum(part * self.noisy[axes])) for axes, part in parts.items())
 
 
@@ -261,13 +262,15 @@ def _weight(domain: Domain, axes: tuple[int, ...], order: int) -> float:
     return sums[-1] if sums[-1] > 0 else 1.0
 
 
-def _squares(domain: Domain, axes: tuple[int, ...]) -> Integers:
+def _squared_norms(domain: Domain, axes: tuple[int, ...]) -> Integers:
     """The squared lengths of the integer contrasts of these attributes."""
     inner = [norms(domain.sizes[axis])[1:] for axis in axes]
     return reduce(np.multiply.outer, inner, np.int64(1) * np.ones((), dtype=np.int64))
 
 
-def _parts(parities: Parities, predicate: Predicate) -> dict[tuple[int, ...], NDArray[np.float64]]:
+def _factors(
+    parities: Parities, predicate: Predicate
+) -> dict[tuple[int, ...], NDArray[np.float64]]:
     """What to multiply the measured contrasts by, to get the answer."""
     if not parities.spans(predicate):
         raise InvalidValue(
@@ -276,7 +279,7 @@ def _parts(parities: Parities, predicate: Predicate) -> dict[tuple[int, ...], ND
         )
     sizes = [parities.domain.sizes[axis] for axis in predicate.axes]
     scale = reduce(np.multiply.outer, [1 / norms(size) for size in sizes], np.ones(()))
-    factors = contrasted(predicate.mask.astype(np.int64)) * scale
+    factors = to_contrasts(predicate.mask.astype(np.int64)) * scale
     parts = {}
     for size in range(min(parities.order, len(predicate.axes)) + 1):
         for axes in combinations(predicate.axes, size):

@@ -32,7 +32,7 @@ def posterior(noisy: Floats, variance: Floats) -> tuple[Floats, Floats]:
         shares = likely * weights
         shares /= shares.sum(axis=1, keepdims=True)
         weights = (shares.sum(axis=0) + 1 / len(scales)) / (len(noisy) + 1)
-    kept = scales / spread
-    mean = (shares * kept).sum(axis=1) * noisy
-    second = (shares * (kept * variance[:, None] + np.square(kept * noisy[:, None]))).sum(axis=1)
+    gain = scales / spread
+    mean = (shares * gain).sum(axis=1) * noisy
+    second = (shares * (gain * variance[:, None] + np.square(gain * noisy[:, None]))).sum(axis=1)
     return mean, np.maximum(second - np.square(mean), _LEAST * variance)

@@ -96,8 +96,8 @@ class TextbookWeights:
         >>> float(book.loss(Sensitivity.single(1)).rho) > 0.999
         True
         """
-        each = self.above.loss(sensitivity).zcdp() + self.noise.loss(sensitivity).zcdp()
-        return ZCDP(rho=self.updates * each.rho)
+        epoch = self.above.loss(sensitivity).zcdp() + self.noise.loss(sensitivity).zcdp()
+        return ZCDP(rho=self.updates * epoch.rho)
 
     def accuracy(self, *, queries: int, confidence: Number) -> float | None:
         """The share of all rows that no answer is off by more than, or None: no promise.

@@ -2,8 +2,8 @@
 far. Questions and schemas only: no data, so what is computed here may decide refusals.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, prod
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import BudgetExceeded, UnsafeQuery
 from discreet.plan.sql.expressions import bounded, condition, scope
-from discreet.query.algebra import Aggregate, Expression, Field, Junction, Query, Scan, Statistic
+from discreet.query.algebra import Aggregate, Expression, Junction, Query, Scan, Statistic
+from discreet.query.expression import fields_of
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
@@ -37,12 +38,12 @@ def chosen_columns(table: Table) -> tuple[str, ...]:
     >>> chosen_columns(Table("visits", columns=(day, age, Column("f", "boolean"))))
     ('age', 'f')
     """
-    left, taken = MOST_CELLS, set()
+    room, chosen = MOST_CELLS, set()
     for column in sorted(table.columns, key=_size):
-        if not column.private_keys and _size(column) <= left:
-            left //= _size(column)
-            taken.add(column.name)
-    return tuple(column.name for column in table.columns if column.name in taken)
+        if not column.private_keys and _size(column) <= room:
+            room //= _size(column)
+            chosen.add(column.name)
+    return tuple(column.name for column in table.columns if column.name in chosen)
 
 
 def _size(column: Column) -> int:
@@ -104,16 +105,16 @@ class Cells:
         question leaves no trace. Depends on the questions alone [DMNS06, Thm. 3.4].
         """
         self._check_question(query)
-        parts = [self._part(each) for each in measured]
+        parts = [self._read_part(aggregate) for aggregate in measured]
         grain, load = self._grain, self._load
         for part in parts:
-            finer = _common(grain, part.step)
-            load, grain = _times(load, grain / finer), finer
-            load = load + self._moved(query, part, limit // grain, part.step / grain)
+            finer = _common_step(grain, part.step)
+            load, grain = _rescale(load, grain / finer), finer
+            load = load + self._count_part(query, part, limit // grain, part.step / grain)
             if int(load.max()) * grain > limit:
                 raise BudgetExceeded(
-                    f"with this question one row could add more than {_plain(limit)} to all "
-                    f"answers together (now {_plain(self.per_row)}). Ask about other cells, or "
+                    f"with this question one row could add more than {_format(limit)} to all "
+                    f"answers together (now {_format(self.per_row)}). Ask about other cells, or "
                     "open a new one. Nothing was run or charged."
                 )
         self._load, self._grain = load, grain
@@ -122,49 +123,48 @@ class Cells:
     def _check_question(self, query: Query) -> None:
         options = query.options
         if query.source != Scan(self.table.name) or query.order:
-            raise _refused(f"ask about the rows of {self.table.name} itself, in no order")
+            raise _refusal(f"ask about the rows of {self.table.name} itself, in no order")
         if options.max_groups_contributed or options.max_rows_contributed or options.epsilon:
-            raise _refused("leave OPTIONS out")
+            raise _refusal("leave OPTIONS out")
         for output in query.outputs:
-            made = output.expression
-            if not isinstance(made, Aggregate) or made.statistic not in _ADDED:
-                raise _refused("ask for COUNT(*), COUNT(x) and SUM(x), and divide them yourself")
+            asked = output.expression
+            if not isinstance(asked, Aggregate) or asked.statistic not in _ADDED:
+                raise _refusal("ask for COUNT(*), COUNT(x) and SUM(x), and divide them yourself")
 
-    def _part(self, made: Aggregate) -> _Part:
-        if made.argument is None:
+    def _read_part(self, aggregate: Aggregate) -> _Part:
+        if aggregate.argument is None:
             return _Part("1", Fraction(1), True)
-        value = bounded(made.argument, self._scope)
-        known = self._knows(made.argument)
-        if made.statistic is Statistic.VALUES:
+        value = bounded(aggregate.argument, self._scope)
+        known = self._knows(aggregate.argument)
+        if aggregate.statistic is Statistic.VALUES:
             counted = f"CASE WHEN {value.sql} IS NULL THEN 0 ELSE 1 END"
             return _Part(counted if known else "1", Fraction(1), known)
         summed = f"coalesce(abs(CAST({value.sql} AS HUGEINT)), 0)"
         return _Part(summed if known else str(value.reach), value.step, known)
 
-    def _moved(self, query: Query, part: _Part, limit: int, factor: Fraction) -> NDArray[np.int64]:
+    def _count_part(
+        self, query: Query, part: _Part, limit: int, factor: Fraction
+    ) -> NDArray[np.int64]:
         """What one row in each cell adds, in grains; held just above the limit."""
         if limit > _LARGEST:
-            raise _refused("the sensitivity is more than 2**61 lattice steps; open with a smaller")
+            raise _refusal("the sensitivity is more than 2**61 lattice steps; open with a smaller")
         times = min(int(factor), limit + 1)
         most = limit // times + 1
-        where = [condition(each, self._scope) for each in self._conditions(query)]
+        # Only what the cells decide; the rest of WHERE may hold anywhere.
+        where = [condition(term, self._scope) for term in _conjuncts(query) if self._knows(term)]
         where += [
             f"{bounded(key.expression, self._scope).sql} IS NOT NULL"
             for key in query.keys
             if self._knows(key.expression)
         ]
         value = f"CAST(least({part.value}, {most}) AS BIGINT)"
-        kept = " AND ".join(f"({each})" for each in where) or "TRUE"
-        sql = f'SELECT "$cell" AS c, {value} AS v FROM cells WHERE {kept}'
+        decided = " AND ".join(f"({term})" for term in where) or "TRUE"
+        sql = f'SELECT "$cell" AS c, {value} AS v FROM cells WHERE {decided}'
         with _cells_of(self._columns).cursor() as cursor:  # threads must not share one
             columns = cursor.execute(sql).fetchnumpy()
         moved = np.zeros(len(self._load), dtype=np.int64)
         moved[np.asarray(columns["c"])] = np.asarray(columns["v"], dtype=np.int64) * times
         return moved
-
-    def _conditions(self, query: Query) -> list[Expression]:
-        """The parts of WHERE that the cells decide; the others may hold anywhere."""
-        return [each for each in _conjuncts(query) if self._knows(each)]
 
     def _decides(self, query: Query) -> bool:
         """Whether the cells alone say which rows are counted."""
@@ -176,7 +176,7 @@ class Cells:
 
     def _knows(self, expression: Expression) -> bool:
         names = {column.name for column in self._columns}
-        return all(name in names for name in _names(expression))
+        return all(name in names for name in fields_of(expression))
 
 
 @lru_cache(maxsize=2)
@@ -184,17 +184,17 @@ def _cells_of(columns: tuple[Column, ...]) -> "DuckDBPyConnection":
     """A database of its own that holds a row for every cell; public facts only."""
     import duckdb
 
-    made, below = [], 1
+    cells, stride = [], 1
     for column in columns:
-        place = f"(i // {below}) % {_size(column)}"
+        place = f"(i // {stride}) % {_size(column)}"
         value = f"{place} + ({column.lower})"
         if column.nullable:  # the last place is that of a missing value
             value = f"CASE WHEN {place} < {_size(column) - 1} THEN {value} END"
-        made.append(f'CAST({value} AS BIGINT) AS "{column.name}"')
-        below *= _size(column)
+        cells.append(f'CAST({value} AS BIGINT) AS "{column.name}"')
+        stride *= _size(column)
     connection = duckdb.connect(":memory:")
-    listed = ", ".join(['i AS "$cell"', *made])
-    connection.execute(f"CREATE TABLE cells AS SELECT {listed} FROM range({below}) t(i)")
+    listed = ", ".join(['i AS "$cell"', *cells])
+    connection.execute(f"CREATE TABLE cells AS SELECT {listed} FROM range({stride}) t(i)")
     return connection
 
 
@@ -205,36 +205,24 @@ def _conjuncts(query: Query) -> tuple[Expression, ...]:
     return () if where is None else (where,)
 
 
-def _names(expression: object) -> Iterator[str]:
-    """The columns in an expression."""
-    if isinstance(expression, Field):
-        yield expression.name
-    elif isinstance(expression, tuple):
-        for each in expression:
-            yield from _names(each)
-    elif is_dataclass(expression) and not isinstance(expression, type):
-        for each in fields(expression):
-            yield from _names(getattr(expression, each.name))
-
-
-def _common(left: Fraction, right: Fraction) -> Fraction:
+def _common_step(left: Fraction, right: Fraction) -> Fraction:
     """The largest step of which both are multiples."""
     above = gcd(left.numerator * right.denominator, right.numerator * left.denominator)
     return Fraction(above, left.denominator * right.denominator)
 
 
-def _times(load: NDArray[np.int64], factor: Fraction) -> NDArray[np.int64]:
+def _rescale(load: NDArray[np.int64], factor: Fraction) -> NDArray[np.int64]:
     if int(load.max()) * factor > _LARGEST:
-        raise _refused("the steps of the sums asked for have no common size; use one step")
+        raise _refusal("the steps of the sums asked for have no common size; use one step")
     return load if factor == 1 else load * int(factor)
 
 
-def _refused(what: str) -> UnsafeQuery:
+def _refusal(what: str) -> UnsafeQuery:
     return UnsafeQuery(
         f"joint sensitivity is counted for counts and sums of one table: {what}. Nothing was run "
         "or charged."
     )
 
 
-def _plain(value: Fraction) -> str:
+def _format(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else f"{float(value):.6g}"

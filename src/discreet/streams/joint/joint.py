@@ -94,7 +94,7 @@ class Joint:
             name = name_settings(JOINTS.kind, known.name, versions, budget, reach, columns)
         begun = JOINTS.find(session, name)
         if begun is not None:
-            return Joint._again(session, name, begun[1], known, budget, reach)
+            return Joint._resume(session, name, begun[1], known, budget, reach)
         refuse_unseen_changes(plan)
         if reach > _MOST:
             raise InvalidValue(f"sensitivity is {sensitivity}; the limit is 1e18. Nothing was run.")
@@ -102,14 +102,14 @@ class Joint:
         body = JointState(
             table=known.name,
             schema_version=known.version,
-            columns=tuple(known.column(each).name for each in named),
+            columns=tuple(known.column(column).name for column in named),
             versions=versions,
             epsilon=budget,
             sensitivity=reach,
             questions=(),
             answers=(),
         )
-        made = Joint(session, name, body, known)
+        joint = Joint(session, name, body, known)
         session.prepay(
             plan,
             cost=Pure(epsilon=budget),
@@ -117,10 +117,10 @@ class Joint:
             state=JOINTS.first(session, name, body),
             details={"sensitivity": str(reach)},
         )
-        return made
+        return joint
 
     @staticmethod
-    def _again(
+    def _resume(
         session: Session,
         name: str,
         body: JointState,
@@ -164,53 +164,53 @@ class Joint:
         Paid when this was opened; a refusal depends on the questions alone [DMNS06, Thm. 3.4].
         """
         with self._lock:
-            return self._asked(sql)
+            return self._answer(sql)
 
-    def _asked(self, sql: str) -> Reading:
+    def _answer(self, sql: str) -> Reading:
         plan = self._session.prepare(sql)
-        state = self._newest()
+        state = self._read()
         if plan.tables[0].name == self._body.table:
             JOINTS.check_schema(self.name, plan.tables[0], self._body.schema_version)
         queries = self._queries
         place = queries.index(plan.query) if plan.query in queries else len(queries)
-        body, found = self._body, None
+        body, noisy = self._body, None
         if place < len(queries):
-            found = body.answers[place]
+            noisy = body.answers[place]
         else:
             refuse_unknown_values(plan.query, plan.tables)
             self._count_in(plan, body)
             body = replace(body, questions=(*body.questions, sql), answers=(*body.answers, None))
-        if found is None:
+        if noisy is None:
             try:
                 self._session.check_room()
-                found = self._measured(plan, state, body, place)
+                noisy = self._measure(plan, state, body, place)
             except BaseException:
                 self._forget()  # what is durable counts; it is read again with the next question
                 raise
-        return self._reading(sql, plan, found)
+        return self._make_reading(sql, plan, noisy)
 
-    def _measured(self, plan: Plan, state: State, body: JointState, place: int) -> list[list[int]]:
+    def _measure(self, plan: Plan, state: State, body: JointState, place: int) -> list[list[int]]:
         """Keep the question, read, keep the answer; only then may it be told."""
         noises = [self._noise(measure.step) for measure in plan.measures]
 
         def release(exact: Exact, bits: BitSource) -> list[list[int]]:
             pairs = zip(noises, exact.measures(), strict=True)
-            return [[int(each) for each in noise.release(m, bits)] for noise, m in pairs]
+            return [[int(value) for value in noise.release(part, bits)] for noise, part in pairs]
 
         measurement = Measurement(
             plan=plan, cost=None, label=f"Joint questions {self.name}", release=release
         )
         change = JOINTS.follow(state, body)
         _, noisy = self._session.measure(measurement, state=change, versions=body.versions)
-        kept = (*body.answers[:place], noisy, *body.answers[place + 1 :])
-        self._body = replace(body, answers=kept)
+        answers = (*body.answers[:place], noisy, *body.answers[place + 1 :])
+        self._body = replace(body, answers=answers)
         JOINTS.put(self._session, change, self._body)
         return noisy
 
     def _noise(self, step: Fraction) -> DiscreteLaplace:
         return DiscreteLaplace(scale=self._body.sensitivity / (step * self._body.epsilon))
 
-    def _newest(self) -> State:
+    def _read(self) -> State:
         state, body = JOINTS.newest(self._session, self.name)
         self._follow(body)
         return state
@@ -227,25 +227,25 @@ class Joint:
 
     def _count_in(self, plan: Plan, body: JointState) -> None:
         by_measure = {
-            made.positions[0]: aggregate
-            for aggregate, made in plan.estimators
-            if isinstance(made, Estimator)
+            estimator.positions[0]: aggregate
+            for aggregate, estimator in plan.estimators
+            if isinstance(estimator, Estimator)
         }
         measured = [by_measure[place] for place in sorted(by_measure)]
         self._cells.add(plan.query, measured, limit=body.sensitivity / self._weight)
         self._queries.append(plan.query)
 
-    def _reading(self, sql: str, plan: Plan, noisy: list[list[int]]) -> Reading:
+    def _make_reading(self, sql: str, plan: Plan, noisy: list[list[int]]) -> Reading:
         keys = [
             domain.name_codes(codes)
             for domain, codes in zip(plan.domains, zip(*plan.groups, strict=True), strict=True)
         ]
         names = [domain.name for domain in plan.domains]
         columns: dict[str, list[Label]] = dict(zip(names, keys, strict=True))
-        widths, made = {}, dict(plan.estimators)
+        widths, estimators = {}, dict(plan.estimators)
         for output in plan.query.outputs:
             assert isinstance(output.expression, Aggregate)  # counted in, so checked
-            estimator = made[output.expression]
+            estimator = estimators[output.expression]
             assert isinstance(estimator, Estimator)
             place = estimator.positions[0]
             step = plan.measures[place].step

@@ -51,23 +51,23 @@ class Watched:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        made = session.prepare(sql)
-        outputs = made.query.outputs
-        place = simple_measure(made, outputs[0].expression) if len(outputs) == 1 else None
-        options = made.query.options
+        plan = session.prepare(sql)
+        outputs = plan.query.outputs
+        place = simple_measure(plan, outputs[0].expression) if len(outputs) == 1 else None
+        options = plan.query.options
         if options.epsilon is not None or options.delta is not None:
             raise InvalidValue(
                 "the price of a monitor is that of a whole run; name it beside the question, not "
                 "in its OPTIONS. Nothing was run or charged."
             )
-        if made.domains or len(made.measures) != 1 or place is None:
+        if plan.domains or len(plan.measures) != 1 or place is None:
             raise InvalidValue(
                 f"{sql!r:.200}: a monitor compares one number with its threshold: ask for one "
                 "COUNT or SUM, without GROUP BY. Nothing was run or charged."
             )
-        relation = made.contribution.relation
-        rising = relation is Relation.ADD_REMOVE and rises(_estimator(made))
-        return Watched(made, Form.MONOTONE if rising else Form.GENERAL)
+        relation = plan.contribution.relation
+        rising = relation is Relation.ADD_REMOVE and rises(_estimator(plan))
+        return Watched(plan, Form.MONOTONE if rising else Form.GENERAL)
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -110,9 +110,9 @@ def rises(estimator: Estimator) -> bool:
 
 
 def _estimator(plan: Plan) -> Estimator:
-    (found,) = (each for _, each in plan.estimators)
-    assert isinstance(found, Estimator)
-    return found
+    ((_, estimator),) = plan.estimators
+    assert isinstance(estimator, Estimator)
+    return estimator
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +155,14 @@ class Design:
         """The same for a price that is known already."""
         words: dict[str, Any] = {"alarms": alarms, "sensitivity": watched.sensitivity}
         words[price.currency.value] = price.amount
-        made: Technique
+        technique: type[Sparse | NumericSparse] = Sparse
+        if numbers is not None:
+            technique, words["numbers"] = NumericSparse, numbers
         if watched.form is Form.MONOTONE:
-            words["relation"] = watched.relation
-            made = (
-                Sparse.monotone(**words)
-                if numbers is None
-                else NumericSparse.monotone(**words, numbers=numbers)
-            )
+            run = technique.monotone(**words, relation=watched.relation)
         else:
-            made = (
-                Sparse.of(**words)
-                if numbers is None
-                else NumericSparse.of(**words, numbers=numbers)
-            )
-        return Design(watched, threshold, made, price)
+            run = technique.of(**words)
+        return Design(watched, threshold, run, price)
 
     @property
     def cost(self) -> Price:

@@ -22,7 +22,7 @@ from discreet.rationals import Number, rational
 from discreet.streams.monitor.design import Design, Form, Watched
 from discreet.streams.monitor.state import MONITORS, Check, MonitorState, Side
 from discreet.streams.service import retry
-from discreet.streams.svt.run import SvtState, finished
+from discreet.streams.svt.run import SvtState, exhausted_error
 
 __all__ = ["Monitor"]
 
@@ -58,17 +58,10 @@ class Monitor:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        made = Design.of(
-            session,
-            sql,
-            threshold=threshold,
-            alarms=alarms,
-            epsilon=epsilon,
-            rho=rho,
-            numbers=numbers,
-        )
-        session.check_charge(made.watched.plan, made.cost, label="A run of this monitor")
-        return made
+        prices = {"epsilon": epsilon, "rho": rho, "numbers": numbers}
+        design = Design.of(session, sql, threshold=threshold, alarms=alarms, **prices)
+        session.check_charge(design.watched.plan, design.cost, label="A run of this monitor")
+        return design
 
     @staticmethod
     def open(
@@ -101,18 +94,11 @@ class Monitor:
                 "a monitor needs a threshold, in the units of its question. Nothing was run or "
                 "charged."
             )
-        design = Design.of(
-            session,
-            sql,
-            threshold=threshold,
-            alarms=alarms,
-            epsilon=epsilon,
-            rho=rho,
-            numbers=numbers,
-        )
+        prices = {"epsilon": epsilon, "rho": rho, "numbers": numbers}
+        design = Design.of(session, sql, threshold=threshold, alarms=alarms, **prices)
         share = None if numbers is None else rational(numbers, "numbers")
-        fresh = MonitorState.begun(design, share, design.technique.begin(system.fresh()))
-        monitor = Monitor(session, name or _settings(fresh))
+        fresh = MonitorState.begin(design, share, design.technique.begin(system.fresh()))
+        monitor = Monitor(session, name or _name_settings(fresh))
         if MONITORS.find(session, monitor.name) is None:
             with contextlib.suppress(Stale):  # somebody else has begun it: nothing was charged
                 monitor._start(design, fresh, MONITORS.first(session, monitor.name, fresh))
@@ -137,13 +123,13 @@ class Monitor:
         )
 
     def _check_settings(self, wanted: MonitorState) -> None:
-        _, found = self._read()
+        _, state = self._read()
         facts = ("question", "threshold", "price", "numbers")
-        same = all(getattr(found, fact) == getattr(wanted, fact) for fact in facts)
-        if not same or found.technique.alarms != wanted.technique.alarms:
+        same = all(getattr(state, fact) == getattr(wanted, fact) for fact in facts)
+        if not same or state.technique.alarms != wanted.technique.alarms:
             raise InvalidValue(
-                f"the monitor {self.name!r} asks {found.question!r:.200} with threshold "
-                f"{found.threshold} and {found.technique.alarms} alarms; choose another name for "
+                f"the monitor {self.name!r} asks {state.question!r:.200} with threshold "
+                f"{state.threshold} and {state.technique.alarms} alarms; choose another name for "
                 "another question or price. Nothing was run or charged."
             )
 
@@ -187,44 +173,44 @@ class Monitor:
         )
 
     def _check(self, sql: str | None, limit: Fraction | None) -> Check:
-        state, watch = self._read()
-        if watch.alarms_left < 1:
-            raise finished(watch.technique.alarms)
-        watched = Watched.of(self._session, sql or watch.question)
-        self._admit(watched, watch)
+        written, state = self._read()
+        if state.alarms_left < 1:
+            raise exhausted_error(state.technique.alarms)
+        watched = Watched.of(self._session, sql or state.question)
+        self._admit(watched, state)
         if sql is not None:
             refuse_unknown_values(watched.plan.query, watched.plan.tables)
-        return self._said(state, watch, watched, watch.threshold if limit is None else limit)
+        return self._compare(written, state, watched, state.threshold if limit is None else limit)
 
-    def _admit(self, watched: Watched, watch: MonitorState) -> None:
+    def _admit(self, watched: Watched, state: MonitorState) -> None:
         """Refuse a question that the run's charge does not cover."""
-        if (watched.population, watched.relation) != (watch.population, watch.relation):
+        if (watched.population, watched.relation) != (state.population, state.relation):
             raise UnprovableRequest(
-                f"the run of the monitor {self.name!r} was charged to {watch.population} "
-                f"({watch.relation.value}); this question is about {watched.population} "
+                f"the run of the monitor {self.name!r} was charged to {state.population} "
+                f"({state.relation.value}); this question is about {watched.population} "
                 f"({watched.relation.value}). Open another monitor. Nothing was run or charged."
             )
-        if watched.sensitivity.linf > watch.reach:
+        if watched.sensitivity.linf > state.reach:
             raise UnprovableRequest(
                 f"one unit moves this value by up to {watched.sensitivity.linf} steps, and the "
-                f"run of the monitor {self.name!r} was charged for {watch.reach}. Open another "
+                f"run of the monitor {self.name!r} was charged for {state.reach}. Open another "
                 "monitor. Nothing was run or charged."
             )
-        if watch.form is Form.MONOTONE and watched.form is not Form.MONOTONE:
+        if state.form is Form.MONOTONE and watched.form is not Form.MONOTONE:
             raise UnprovableRequest(
                 f"the run of the monitor {self.name!r} is for values that every unit only "
                 "raises, and this one can fall. Open another monitor. Nothing was run or charged."
             )
 
-    def _said(
-        self, state: State, watch: MonitorState, watched: Watched, threshold: Fraction
+    def _compare(
+        self, written: State, state: MonitorState, watched: Watched, threshold: Fraction
     ) -> Check:
         self._session.check_room()
         level = watched.level(threshold)
 
         def release(exact: Exact, bits: BitSource) -> tuple[bool, int | None, SvtState]:
             value = int(exact.measures()[0][0])
-            said, after = watch.technique.step(watch.standing, value, level, bits)
+            said, after = state.technique.step(state.standing, value, level, bits)
             if isinstance(said, bool):
                 return said, None, after
             return said is not None, said, after
@@ -245,16 +231,16 @@ class Monitor:
         check = Check(
             Side.ABOVE if above else Side.BELOW,
             None if number is None else number * watched.step,
-            watch.checks + 1,
-            watch.run,
-            watch.technique.alarms - after.used,
+            state.checks + 1,
+            state.run,
+            state.technique.alarms - after.used,
             watched.plan.question,
             threshold,
             ", ".join(map(str, versions)),
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
         # Written whatever was found, so that a failure to write says nothing of it.
-        MONITORS.put(self._session, state, watch.after(check, after))
+        MONITORS.put(self._session, written, state.record(check, after))
         return check
 
     @finishing(words=STORED)
@@ -263,35 +249,35 @@ class Monitor:
 
         Charges the `cost` of a run.
         """
-        state, watch = self._read()
-        if watch.alarms_left:
+        written, state = self._read()
+        if state.alarms_left:
             raise InvalidValue(
-                f"the monitor {self.name!r} has {watch.alarms_left} of {watch.technique.alarms} "
+                f"the monitor {self.name!r} has {state.alarms_left} of {state.technique.alarms} "
                 "alarms left; go on checking. Nothing was run or charged."
             )
         design = Design.at_price(
-            Watched.of(self._session, watch.question),
-            watch.threshold,
-            watch.technique.alarms,
-            watch.price,
-            watch.numbers,
+            Watched.of(self._session, state.question),
+            state.threshold,
+            state.technique.alarms,
+            state.price,
+            state.numbers,
         )
         standing = design.technique.begin(system.fresh())
-        fresh = MonitorState.begun(design, watch.numbers, standing, watch.run + 1)
+        fresh = MonitorState.begin(design, state.numbers, standing, state.run + 1)
         fresh = replace(
             fresh,
-            checks=watch.checks,
-            alarms_in_all=watch.alarms_in_all,
-            alarms=watch.alarms,
-            last=watch.last,
+            checks=state.checks,
+            alarms_in_all=state.alarms_in_all,
+            alarms=state.alarms,
+            last=state.last,
         )
-        self._start(design, fresh, MONITORS.follow(state, fresh))
+        self._start(design, fresh, MONITORS.follow(written, fresh))
 
     def _read(self) -> tuple[State, MonitorState]:
         return MONITORS.newest(self._session, self.name)
 
 
-def _settings(watch: MonitorState) -> str:
+def _name_settings(state: MonitorState) -> str:
     """A name made of public settings."""
-    facts = (watch.question, watch.threshold, watch.price, watch.technique.alarms, watch.numbers)
+    facts = (state.question, state.threshold, state.price, state.technique.alarms, state.numbers)
     return f"monitor-{digest(facts)[:16]}"

@@ -60,14 +60,14 @@ class Check:
         (7, 0.5)
         """
         number = None if self.number is None else _plain(self.number)
-        return {**_kept(self), "number": number, "threshold": _plain(self.threshold)}
+        return {**_encode_check(self), "number": number, "threshold": _plain(self.threshold)}
 
 
 def _plain(number: Fraction) -> int | float:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def _kept(check: Check) -> dict[str, Any]:
+def _encode_check(check: Check) -> dict[str, Any]:
     """A check for the vault; exact numbers as text."""
     return {
         "said": check.said.value,
@@ -82,7 +82,7 @@ def _kept(check: Check) -> dict[str, Any]:
     }
 
 
-def _read(values: dict[str, Any]) -> Check:
+def _decode_check(values: dict[str, Any]) -> Check:
     number = values["number"]
     return Check(
         Side(values["said"]),
@@ -121,7 +121,7 @@ class MonitorState:
     last: Check | None = None
 
     @staticmethod
-    def begun(
+    def begin(
         design: Design, numbers: Fraction | None, standing: SvtState, run: int = 1
     ) -> "MonitorState":
         """A run that has just begun."""
@@ -142,7 +142,7 @@ class MonitorState:
             standing=standing,
         )
 
-    def after(self, check: Check, standing: SvtState) -> "MonitorState":
+    def record(self, check: Check, standing: SvtState) -> "MonitorState":
         """The same after a check."""
         alarms = (*self.alarms, check)[-KEPT:] if check.above else self.alarms
         return replace(
@@ -200,8 +200,8 @@ class MonitorState:
             "alarms_in_all": self.alarms_in_all,
             "noise": pad_secret(self.standing.noise),
             "used": self.standing.used,
-            "said": [_kept(check) for check in self.alarms],
-            "last": None if self.last is None else _kept(self.last),
+            "said": [_encode_check(check) for check in self.alarms],
+            "last": None if self.last is None else _encode_check(self.last),
         }
         return write_body(facts)
 
@@ -213,9 +213,9 @@ class MonitorState:
         return MonitorState(
             question=facts["question"],
             threshold=Fraction(facts["threshold"]),
-            price=_price(facts),
+            price=_decode_price(facts),
             numbers=None if numbers is None else Fraction(numbers),
-            technique=_technique(facts),
+            technique=_decode_technique(facts),
             form=Form(facts["form"]),
             reach=Fraction(facts["reach"]),
             relation=Relation(facts["relation"]),
@@ -224,8 +224,8 @@ class MonitorState:
             checks=facts["checks"],
             alarms_in_all=facts["alarms_in_all"],
             standing=SvtState(noise=int(facts["noise"]), used=facts["used"]),
-            alarms=tuple(map(_read, facts["said"])),
-            last=None if last is None else _read(last),
+            alarms=tuple(map(_decode_check, facts["said"])),
+            last=None if last is None else _decode_check(last),
         )
 
 
@@ -237,13 +237,13 @@ def _sparse(technique: Technique) -> Sparse:
     return technique if isinstance(technique, Sparse) else technique.sparse
 
 
-def _price(facts: dict[str, Any]) -> Price:
+def _decode_price(facts: dict[str, Any]) -> Price:
     if "epsilon" in facts:
         return Pure(epsilon=Fraction(facts["epsilon"]))
     return ZCDP(rho=Fraction(facts["rho"]))
 
 
-def _technique(facts: dict[str, Any]) -> Technique:
+def _decode_technique(facts: dict[str, Any]) -> Technique:
     sparse = Sparse(
         threshold_scale=Fraction(facts["threshold_scale"]),
         query_scale=Fraction(facts["query_scale"]),

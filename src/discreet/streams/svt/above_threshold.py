@@ -40,7 +40,7 @@ class AboveThreshold:
         >>> AboveThreshold.of(epsilon=1, sensitivity=one).loss(one)
         Pure(epsilon=Fraction(1, 1))
         """
-        return _only(Sparse.of(epsilon=epsilon, alarms=1, sensitivity=sensitivity))
+        return _from_sparse(Sparse.of(epsilon=epsilon, alarms=1, sensitivity=sensitivity))
 
     @classmethod
     def monotone(
@@ -53,7 +53,7 @@ class AboveThreshold:
         ...     epsilon=1, sensitivity=Sensitivity.single(1), relation=Relation.ADD_REMOVE)
         AboveThreshold(threshold_scale=Fraction(2, 1), query_scale=Fraction(2, 1))
         """
-        return _only(
+        return _from_sparse(
             Sparse.monotone(epsilon=epsilon, alarms=1, sensitivity=sensitivity, relation=relation)
         )
 
@@ -65,7 +65,7 @@ class AboveThreshold:
         >>> AboveThreshold.textbook(epsilon=1, sensitivity=Sensitivity.single(1))
         AboveThreshold(threshold_scale=Fraction(2, 1), query_scale=Fraction(4, 1))
         """
-        return _only(Sparse.textbook(epsilon=epsilon, alarms=1, sensitivity=sensitivity))
+        return _from_sparse(Sparse.textbook(epsilon=epsilon, alarms=1, sensitivity=sensitivity))
 
     @property
     def alarms(self) -> int:
@@ -154,5 +154,5 @@ class AboveThreshold:
         return self._sparse.accuracy_bound(confidence, queries=queries)
 
 
-def _only(made: Sparse) -> AboveThreshold:
-    return AboveThreshold(threshold_scale=made.threshold_scale, query_scale=made.query_scale)
+def _from_sparse(sparse: Sparse) -> AboveThreshold:
+    return AboveThreshold(threshold_scale=sparse.threshold_scale, query_scale=sparse.query_scale)

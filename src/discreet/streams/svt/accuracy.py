@@ -71,7 +71,7 @@ def sparse_accuracy(
     848.0
     """
     spread = _spread(positive(epsilon, "epsilon"), whole(alarms, "alarms"), delta)
-    return _even(4 * spread * sensitivity.linf * _logarithm(2, queries, alarms, failure))
+    return _round_to_even(4 * spread * sensitivity.linf * _logarithm(2, queries, alarms, failure))
 
 
 def numeric_sparse_accuracy(
@@ -97,7 +97,7 @@ def numeric_sparse_accuracy(
     else:
         first = price / (1 + 1 / sqrt_up(Fraction(512)))
     spread = _spread(first, parts, probability(delta, "delta") / 2)
-    return _even(4 * spread * sensitivity.linf * _logarithm(4, queries, alarms, failure))
+    return _round_to_even(4 * spread * sensitivity.linf * _logarithm(4, queries, alarms, failure))
 
 
 def _spread(epsilon: Fraction, alarms: int, delta: Number) -> Fraction:
@@ -122,7 +122,7 @@ def _logarithm(factor: int, queries: int, alarms: int, failure: Number) -> Fract
     return log_bounds(factor * whole(queries, "queries") * alarms / missed)[1]
 
 
-def _even(half: Fraction) -> float:
+def _round_to_even(half: Fraction) -> float:
     return float(2 * math.ceil(half))
 
 
@@ -136,10 +136,10 @@ def proved_error(
     >>> proved_error(Fraction(2), Fraction(4), 100, 1, 0.95)
     68.0
     """
-    each = tail(confidence) / (2 * whole(runs, "runs"))
-    threshold = threshold_scale * log_bounds(1 / each)[1]
-    question = query_scale * log_bounds(whole(queries, "queries") / each)[1]
-    return _even(max(threshold, question))
+    missed = tail(confidence) / (2 * whole(runs, "runs"))
+    threshold = threshold_scale * log_bounds(1 / missed)[1]
+    question = query_scale * log_bounds(whole(queries, "queries") / missed)[1]
+    return _round_to_even(max(threshold, question))
 
 
 def worst_error(
@@ -162,13 +162,13 @@ def worst_error(
     runs = min(alarms[0], count)
     if max(threshold_scale, query_scale) > _SUMMED_SCALE or missed < _SUMMED_TAIL:
         return _union_bound(threshold_scale, query_scale, count, missed / runs)
-    each = count / runs
-    high = min(float(alarms[1]), each / 2)
+    per_run = count / runs
+    high = min(float(alarms[1]), per_run / 2)
     scales = float(threshold_scale), float(query_scale)
     allowed = float(missed) * (1 - 1e-9)
 
     def holds(steps: int) -> bool:
-        chance = _chance_of_error(*scales, steps, each - high, high)
+        chance = _chance_of_error(*scales, steps, per_run - high, high)
         return -math.expm1(runs * math.log1p(-chance)) <= allowed if chance < 1 else False
 
     return float(least_integer(holds, above=-1))
@@ -183,13 +183,13 @@ def _chance_of_error(threshold: float, query: float, steps: int, low: float, hig
     share = 1 / (1 + math.exp(-1 / threshold))
     mass = share * np.exp(-starts / threshold) * -math.expm1(-width / threshold)
     middle, zero = math.tanh(0.5 / threshold), np.zeros(1)
-    chance = middle * float(_missed(zero, zero, query, steps, low, high)[0])
+    chance = middle * float(_chance_missed(zero, zero, query, steps, low, high)[0])
     for least, most in ((starts, ends), (-ends, -starts)):
-        chance += float(np.sum(mass * _missed(least, most, query, steps, low, high)))
+        chance += float(np.sum(mass * _chance_missed(least, most, query, steps, low, high)))
     return chance + 1e-24
 
 
-def _missed(
+def _chance_missed(
     least: NDArray[np.float64],
     most: NDArray[np.float64],
     query: float,
@@ -197,8 +197,8 @@ def _missed(
     low: float,
     high: float,
 ) -> NDArray[np.float64]:
-    kept = low * _log_at_most(steps + least, query) + high * _log_at_most(steps - most, query)
-    missed: NDArray[np.float64] = -np.expm1(kept)
+    log_right = low * _log_at_most(steps + least, query) + high * _log_at_most(steps - most, query)
+    missed: NDArray[np.float64] = -np.expm1(log_right)
     return missed
 
 

@@ -2,7 +2,6 @@
 The number has fresh noise of its own; the value that was compared is never released.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +13,7 @@ from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, positive, probability, rational, sqrt_down, sqrt_up, whole
 from discreet.streams.svt.run import Run, SvtState
 from discreet.streams.svt.sparse import Sparse
-from discreet.streams.svt.values import Values, moved, one_way, total, whole_number
+from discreet.streams.svt.values import Values, one_way_reach, reach_of, total, whole_number
 
 __all__ = ["NumericSparse"]
 
@@ -35,8 +34,8 @@ class NumericSparse:
     number_scale: Fraction
 
     def __init__(self, *, sparse: Sparse, number_scale: Number) -> None:
-        given: object = sparse
-        if not isinstance(given, Sparse):
+        part: object = sparse
+        if not isinstance(part, Sparse):
             raise InvalidValue(f"sparse is {with_article(type(sparse).__name__)}; pass a Sparse.")
         object.__setattr__(self, "sparse", sparse)
         object.__setattr__(self, "number_scale", positive(number_scale, "number_scale"))
@@ -59,7 +58,7 @@ class NumericSparse:
         >>> NumericSparse.of(epsilon=1, alarms=2, sensitivity=one).loss(one)
         Pure(epsilon=Fraction(1, 1))
         """
-        rest, scale = _shared(epsilon, rho, alarms, moved(sensitivity), numbers)
+        rest, scale = _split_price(epsilon, rho, alarms, reach_of(sensitivity), numbers)
         sparse = Sparse.of(alarms=alarms, sensitivity=sensitivity, **rest)
         return cls(sparse=sparse, number_scale=scale)
 
@@ -78,7 +77,8 @@ class NumericSparse:
 
         Privacy: epsilon-DP or rho-zCDP under add/remove [LSL17, Thm. 5]; refused under replace.
         """
-        rest, scale = _shared(epsilon, rho, alarms, one_way(sensitivity, relation), numbers)
+        reach = one_way_reach(sensitivity, relation)
+        rest, scale = _split_price(epsilon, rho, alarms, reach, numbers)
         sparse = Sparse.monotone(alarms=alarms, sensitivity=sensitivity, relation=relation, **rest)
         return cls(sparse=sparse, number_scale=scale)
 
@@ -101,7 +101,7 @@ class NumericSparse:
         first = price * (root / (root + 1) if slack else Fraction(8, 9))
         number = pure_share(count=alarms, epsilon=price - first, delta=slack).epsilon
         sparse = Sparse.textbook(epsilon=first, alarms=alarms, sensitivity=sensitivity, delta=slack)
-        return cls(sparse=sparse, number_scale=moved(sensitivity) / number)
+        return cls(sparse=sparse, number_scale=reach_of(sensitivity) / number)
 
     @property
     def alarms(self) -> int:
@@ -204,7 +204,15 @@ class NumericSparse:
         >>> sparse.error(0.95, queries=100)
         37.0
         """
-        return self._shortest(confidence, queries, self.sparse.error)
+        numbers = DiscreteLaplace(scale=self.number_scale)
+        missed = 1 - probability(confidence, "confidence")
+        return min(
+            max(
+                self.sparse.error(1 - missed * (16 - part) / 16, queries=queries),
+                numbers.simultaneous_error(min(self.alarms, queries), 1 - missed * part / 16),
+            )
+            for part in (1, 4, 8, 12, 15)
+        )
 
     def number_error(self, confidence: Number) -> float:
         """The half-width that holds for one number with this probability.
@@ -214,17 +222,6 @@ class NumericSparse:
         9.0
         """
         return DiscreteLaplace(scale=self.number_scale).error(confidence)
-
-    def _shortest(self, confidence: Number, queries: int, sides: Callable[..., float]) -> float:
-        numbers = DiscreteLaplace(scale=self.number_scale)
-        missed = 1 - probability(confidence, "confidence")
-        return min(
-            max(
-                sides(1 - missed * (16 - part) / 16, queries=queries),
-                numbers.simultaneous_error(min(self.alarms, queries), 1 - missed * part / 16),
-            )
-            for part in (1, 4, 8, 12, 15)
-        )
 
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
         """The distance that the book's proof gives for these scales; `error` is smaller.
@@ -239,7 +236,7 @@ class NumericSparse:
         return max(self.sparse.accuracy_bound(half, queries=queries), numbers)
 
 
-def _shared(
+def _split_price(
     epsilon: Number | None, rho: Number | None, alarms: int, reach: Fraction, numbers: Number
 ) -> tuple[dict[str, Fraction | None], Fraction]:
     """What is left of the price for `Sparse`, and the noise of the numbers."""

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.noise.bits import BitSource, system
 
-__all__ = ["Run", "Stepping", "SvtState", "finished"]
+__all__ = ["Run", "Stepping", "SvtState", "exhausted_error"]
 
 R = TypeVar("R")
 Said = TypeVar("Said", covariant=True)
@@ -100,14 +100,14 @@ class Run(Generic[R]):
         """
         with self._lock:
             if self.left < 1:
-                raise finished(self._mechanism.alarms)
+                raise exhausted_error(self._mechanism.alarms)
             said, self._standing = self._mechanism.step(
                 self._standing, exact, threshold, self._bits
             )
             return said
 
 
-def finished(alarms: int) -> BudgetExceeded:
+def exhausted_error(alarms: int) -> BudgetExceeded:
     """The refusal of a run that has used its alarms."""
     return BudgetExceeded(
         f"{alarms} of {alarms} alarms are used, so this run answers no more. Nothing was run or "

@@ -18,9 +18,9 @@ from discreet.streams.svt.accuracy import proved_error, worst_error
 from discreet.streams.svt.run import Run, SvtState
 from discreet.streams.svt.values import (
     Values,
-    moved,
     noisy_margins,
-    one_way,
+    one_way_reach,
+    reach_of,
     total,
     two_thirds,
     whole_number,
@@ -86,7 +86,7 @@ class Sparse:
         >>> Sparse.of(epsilon=1, alarms=4, sensitivity=Sensitivity.single(1)).query_scale
         Fraction(10, 1)
         """
-        return cls._priced(epsilon, rho, alarms, moved(sensitivity), 2)
+        return cls._at_price(epsilon, rho, alarms, reach_of(sensitivity), 2)
 
     @classmethod
     def monotone(
@@ -105,22 +105,22 @@ class Sparse:
         ...     relation=Relation.ADD_REMOVE).query_scale
         Fraction(10, 1)
         """
-        return cls._priced(epsilon, rho, alarms, one_way(sensitivity, relation), 1)
+        return cls._at_price(epsilon, rho, alarms, one_way_reach(sensitivity, relation), 1)
 
     @classmethod
-    def _priced(
-        cls, epsilon: Number | None, rho: Number | None, alarms: int, reach: Fraction, ways: int
+    def _at_price(
+        cls, epsilon: Number | None, rho: Number | None, alarms: int, reach: Fraction, sides: int
     ) -> "Sparse":
         if (epsilon is None) == (rho is None):
             raise InvalidValue("give one price: epsilon= or rho=.")
         count = whole(alarms, "alarms")
         if rho is not None:
             price = sqrt_down(2 * positive(rho, "rho") / count)
-            thresholds, steps = Thresholds.FRESH, ways
+            thresholds, steps = Thresholds.FRESH, sides
         else:
             assert epsilon is not None
             price = positive(epsilon, "epsilon")
-            thresholds, steps = Thresholds.ONE, ways * count
+            thresholds, steps = Thresholds.ONE, sides * count
         first = price / (1 + two_thirds(steps))
         return cls(
             threshold_scale=reach / first,
@@ -142,11 +142,11 @@ class Sparse:
         >>> Sparse.textbook(epsilon=1, alarms=3, sensitivity=Sensitivity.single(1)).threshold_scale
         Fraction(6, 1)
         """
-        each = pure_share(count=whole(alarms, "alarms"), epsilon=epsilon, delta=delta).epsilon
-        reach = moved(sensitivity)
+        run = pure_share(count=whole(alarms, "alarms"), epsilon=epsilon, delta=delta).epsilon
+        reach = reach_of(sensitivity)
         return cls(
-            threshold_scale=2 * reach / each,
-            query_scale=4 * reach / each,
+            threshold_scale=2 * reach / run,
+            query_scale=4 * reach / run,
             alarms=alarms,
             thresholds=Thresholds.FRESH,
         )
@@ -171,13 +171,13 @@ class Sparse:
         ...     Sensitivity.single(1), relation=Relation.ADD_REMOVE)
         (Pure(epsilon=Fraction(1, 1)),)
         """
-        return self._parts(one_way(sensitivity, relation), 1)
+        return self._parts(one_way_reach(sensitivity, relation), 1)
 
-    def _parts(self, reach: Fraction, ways: int) -> tuple[Pure, ...]:
+    def _parts(self, reach: Fraction, sides: int) -> tuple[Pure, ...]:
         fresh = self.thresholds is Thresholds.FRESH
         alarms, parts = (1, self.alarms) if fresh else (self.alarms, 1)
-        each = reach / self.threshold_scale + ways * alarms * reach / self.query_scale
-        return (Pure(epsilon=each),) * parts
+        part = reach / self.threshold_scale + sides * alarms * reach / self.query_scale
+        return (Pure(epsilon=part),) * parts
 
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of a whole run; linf is how far one unit moves any one value.
@@ -249,11 +249,11 @@ class Sparse:
         answers: list[bool] = []
         standing, place = self.begin(bits), 0
         for used in range(self.alarms):
-            found = np.flatnonzero(noisy[place:] >= standing.noise)
-            if not len(found):
+            above = np.flatnonzero(noisy[place:] >= standing.noise)
+            if not len(above):
                 return answers + [False] * (len(noisy) - place)
-            answers += [False] * int(found[0]) + [True]
-            place += int(found[0]) + 1
+            answers += [False] * int(above[0]) + [True]
+            place += int(above[0]) + 1
             if self.thresholds is Thresholds.FRESH and used + 1 < self.alarms:
                 standing = self.begin(bits)
         return answers

@@ -18,9 +18,9 @@ from discreet.noise.discrete import discrete_laplace
 
 __all__ = [
     "Values",
-    "moved",
     "noisy_margins",
-    "one_way",
+    "one_way_reach",
+    "reach_of",
     "total",
     "two_thirds",
     "whole_number",
@@ -42,21 +42,21 @@ def whole_number(value: Any) -> int:
     )
 
 
-def moved(sensitivity: Sensitivity) -> Fraction:
+def reach_of(sensitivity: Sensitivity) -> Fraction:
     """How far one unit moves a value, which must not be nothing."""
     if not sensitivity.linf:
         raise InvalidValue("the sensitivity is 0: the answer is public and needs no noise.")
     return sensitivity.linf
 
 
-def one_way(sensitivity: Sensitivity, relation: Relation) -> Fraction:
+def one_way_reach(sensitivity: Sensitivity, relation: Relation) -> Fraction:
     """The same where one unit moves all values the same way; refused under replace."""
     if relation is not Relation.ADD_REMOVE:
         raise UnprovableRequest(
             f"the monotone form under the relation {relation.value}: replacing a unit moves "
             "values both ways. Use the general form. Nothing was released."
         )
-    return moved(sensitivity)
+    return reach_of(sensitivity)
 
 
 def total(losses: Iterable[Pure]) -> Pure:

@@ -49,11 +49,11 @@ class Epoch:
         epsilon = Fraction(1)
         for turn in range(100):  # the error is nearly proportional to 1/epsilon
             above = AboveThreshold.of(epsilon=epsilon, sensitivity=sensitivity)
-            found = Fraction(above.error(_CONFIDENCE, queries=queries))
-            if found * 2 <= limit and (turn > 2 or found * Fraction(21, 10) >= limit):
+            error = Fraction(above.error(_CONFIDENCE, queries=queries))
+            if error * 2 <= limit and (turn > 2 or error * Fraction(21, 10) >= limit):
                 break
             least = Fraction(101, 100) if turn > 2 else Fraction(1, 10**6)
-            epsilon *= max(least, ceil_decimal(found * 2 / limit, 3))
+            epsilon *= max(least, ceil_decimal(error * 2 / limit, 3))
         sigma = Fraction(limit, 8)
         return cls(limit, above, DiscreteGaussian(sigma=max(sigma, Fraction(1, 4))))
 

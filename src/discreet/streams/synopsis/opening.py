@@ -14,7 +14,7 @@ from discreet.streams.service import refuse_unseen_changes
 from discreet.streams.synopsis.questions import Questions
 from discreet.streams.synopsis.state import Release, SynopsisState
 
-__all__ = ["Asked", "same"]
+__all__ = ["Asked", "check_same"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,32 +32,28 @@ class Asked:
     queries: int
     reserve: Number
 
-    def prepared(self, session: Session) -> tuple[Plan, Questions, SynopsisState]:
+    def prepare(self, session: Session) -> tuple[Plan, Questions, SynopsisState]:
         """The statement that reads all cells, what can be asked, and the state to begin with.
 
         Privacy: reads the schema and the accounts, no row.
         """
-        table = any_name(self.table or _holder(session, self.columns), "table")
-        listed = ", ".join(sql_name(any_name(each, "a column")) for each in self.columns)
+        table = any_name(self.table or _find_table(session, self.columns), "table")
+        listed = ", ".join(sql_name(any_name(column, "a column")) for column in self.columns)
         if not listed:
             raise InvalidValue("a synopsis needs at least one column. Nothing was run or charged.")
         sql = f"SELECT {listed}, COUNT(*) AS n FROM {sql_name(table)} GROUP BY {listed}"
         plan = session.prepare(sql, most_groups=MOST_CELLS)
         refuse_unseen_changes(plan)
-        questions = Questions(_part(plan.table, self.columns))
+        questions = Questions(_restrict_columns(plan.table, self.columns))
         price = session.price(plan, epsilon=self.epsilon)
-        paid = price.concentrated("a synopsis measures with Gaussian noise")
+        paid = price.require_rho("a synopsis measures with Gaussian noise")
         reserve = probability(self.reserve, "reserve")
         positive(1 - reserve, "what the reserve leaves")
         ahead = paid.rho * (1 - reserve)
         order = min(whole(self.order, "order"), len(questions.domain.sizes))
         rows, relation = plan.table.rows_per_unit, plan.table.neighbours
         parities = Parities.of(
-            questions.domain,
-            order=order,
-            rho=ahead,
-            rows_per_unit=rows,
-            relation=relation,
+            questions.domain, order=order, rho=ahead, rows_per_unit=rows, relation=relation
         )
         loss = parities.loss(rows_per_unit=rows, relation=relation)
         body = SynopsisState(
@@ -77,36 +73,36 @@ class Asked:
         return plan, questions, body
 
 
-def _holder(session: Session, columns: tuple[str, ...]) -> str:
+def _find_table(session: Session, columns: tuple[str, ...]) -> str:
     """The only table about people that has all these columns."""
-    wanted = {each.casefold() for each in columns}
-    found = [
+    wanted = {column.casefold() for column in columns}
+    holders = [
         table.name
         for table in session.schemas.values()
-        if table.kind != "public" and wanted <= {each.name.casefold() for each in table.columns}
+        if table.kind != "public" and wanted <= {column.name.casefold() for column in table.columns}
     ]
-    if len(found) != 1:
+    if len(holders) != 1:
         raise InvalidValue(
-            f"{len(found)} tables have the columns {', '.join(columns)}; name one with table=. "
+            f"{len(holders)} tables have the columns {', '.join(columns)}; name one with table=. "
             "Nothing was run or charged."
         )
-    return found[0]
+    return holders[0]
 
 
-def _part(table: Table, columns: tuple[str, ...]) -> Table:
+def _restrict_columns(table: Table, columns: tuple[str, ...]) -> Table:
     """The public facts that a synopsis needs, and may show."""
     return Table(
         table.name,
         rows_per_unit=table.rows_per_unit,
         unit=table.unit,
         neighbours=table.neighbours,
-        columns=tuple(table.column(each) for each in columns),
+        columns=tuple(table.column(column) for column in columns),
     )
 
 
-def same(name: str, body: SynopsisState, wanted: SynopsisState) -> SynopsisState:
+def check_same(name: str, body: SynopsisState, wanted: SynopsisState) -> SynopsisState:
     """What is kept, refused if it was opened for something else."""
-    if body.asked() != wanted.asked():
+    if body.arguments() != wanted.arguments():
         raise InvalidValue(
             f"{name!r} is about {', '.join(body.columns)} of {body.table} with "
             f"alpha={float(body.alpha):g}, epsilon={float(body.epsilon):g}, order={body.order}, "

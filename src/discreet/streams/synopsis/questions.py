@@ -2,8 +2,7 @@
 their public values. Public facts and the question's text only; no data is read here.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,8 @@ from discreet.errors import UnsafeQuery
 from discreet.linear.domain import Domain
 from discreet.linear.predicates import Predicate
 from discreet.plan.sql.expressions import condition, scope
-from discreet.query.algebra import Aggregate, Expression, Field, Options, Query, Scan, Statistic
+from discreet.query.algebra import Aggregate, Expression, Options, Query, Scan, Statistic
+from discreet.query.expression import fields_of
 from discreet.query.literals import refuse_unknown_values
 from discreet.query.parse import parse
 from discreet.schema.column import Column
@@ -79,13 +79,13 @@ class Questions:
         query = parse(sql, {self.table.name: self.table})
         self._check(query)
         if query.where not in self._known:
-            self._known[query.where] = self._predicate(query.where)
-        found = self._known[query.where]
+            self._known[query.where] = self._make_predicate(query.where)
+        predicate = self._known[query.where]
         if len(self._read) >= _REMEMBERED:
             self._read.clear()
             self._known.clear()
-        self._read[sql] = found
-        return found
+        self._read[sql] = predicate
+        return predicate
 
     def ask(self, sql: str) -> Predicate:
         """The same for a question that may cost something: one about a value that a column cannot
@@ -104,14 +104,14 @@ Nothing was run or charged.
         counted = [output.expression for output in query.outputs]
         plain = query.having is None and not query.order and query.limit is None
         if query.source != Scan(self.table.name) or query.keys or query.options != Options():
-            raise _refused(self.table.name)
+            raise _refusal(self.table.name)
         if not plain or counted != [Aggregate(Statistic.ROWS, None)]:
-            raise _refused(self.table.name)
+            raise _refusal(self.table.name)
 
-    def _predicate(self, where: Expression | None) -> Predicate:
+    def _make_predicate(self, where: Expression | None) -> Predicate:
         if where is None:
             return Predicate((), np.ones((), dtype=np.bool_))
-        names = set(_names(where))
+        names = set(fields_of(where))
         axes = tuple(axis for axis, column in enumerate(self.table.columns) if column.name in names)
         sizes = tuple(self.domain.sizes[axis] for axis in axes)
         if prod(sizes) > _MOST:
@@ -124,38 +124,26 @@ Nothing was run or charged.
             for axis, size in zip(axes, sizes, strict=True)
         ]
         mask = np.zeros(prod(sizes), dtype=np.bool_)
-        mask[self._counted(places, condition(where, scope(self.table)))] = True
+        mask[self._find_places(places, condition(where, scope(self.table)))] = True
         return Predicate(axes, mask.reshape(sizes))
 
-    def _counted(self, places: list[_Place], where: str) -> NDArray[np.int64]:
+    def _find_places(self, places: list[_Place], where: str) -> NDArray[np.int64]:
         """The places, counted through with the last column first, where a condition holds."""
         import duckdb
 
         if self._connection is None:
             self._connection = duckdb.connect(":memory:", config={"threads": 1})
-        made, below = ['i AS "$cell"'], 1
+        columns, stride = ['i AS "$cell"'], 1
         for place in reversed(places):
-            value = f"(i // {below}) % {place.size} + ({place.start})"
-            made.append(f'CAST({value} AS BIGINT) AS "{place.name}"')
-            below *= place.size
-        cells = f"(SELECT {', '.join(made)} FROM range({below}) t(i)) AS cells"
-        found = self._connection.cursor().sql(f'SELECT "$cell" AS c FROM {cells} WHERE {where}')
-        return np.asarray(found.fetchnumpy()["c"], dtype=np.int64)
+            value = f"(i // {stride}) % {place.size} + ({place.start})"
+            columns.append(f'CAST({value} AS BIGINT) AS "{place.name}"')
+            stride *= place.size
+        cells = f"(SELECT {', '.join(columns)} FROM range({stride}) t(i)) AS cells"
+        rows = self._connection.cursor().sql(f'SELECT "$cell" AS c FROM {cells} WHERE {where}')
+        return np.asarray(rows.fetchnumpy()["c"], dtype=np.int64)
 
 
-def _names(expression: object) -> Iterator[str]:
-    """The columns in an expression."""
-    if isinstance(expression, Field):
-        yield expression.name
-    elif isinstance(expression, tuple):
-        for each in expression:
-            yield from _names(each)
-    elif is_dataclass(expression) and not isinstance(expression, type):
-        for part in fields(expression):
-            yield from _names(getattr(expression, part.name))
-
-
-def _refused(table: str) -> UnsafeQuery:
+def _refusal(table: str) -> UnsafeQuery:
     return UnsafeQuery(
         f"a synopsis answers SELECT COUNT(*) FROM {table} WHERE ..., with any condition over its "
         "columns and nothing else. Nothing was run or charged."

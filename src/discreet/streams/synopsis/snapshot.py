@@ -26,7 +26,7 @@ from discreet.plan.parts.remarks import Note
 from discreet.plan.results.notes import table_notes
 from discreet.schema.column import Column
 from discreet.schema.table import Table
-from discreet.streams.hypothesis.fitting import fitted
+from discreet.streams.hypothesis.fitting import fit_counts
 from discreet.streams.hypothesis.parities import Measured, Parities
 from discreet.streams.synopsis.questions import Questions
 
@@ -113,20 +113,20 @@ class Snapshot:
         self.measured = measured
         self.updates = updates
         self.data_versions = data_versions
-        self.weights = weights or self._fitted()
+        self.weights = weights or self._fit_weights()
 
-    def _fitted(self) -> Weights:
-        made = Weights.of(self._questions.domain, _fit(_Released.of(self.measured)))
+    def _fit_weights(self) -> Weights:
+        weights = Weights.of(self._questions.domain, _fit_released(_Released.of(self.measured)))
         for _ in range(_PASSES):
             for update in self.updates:
-                self._move(made, update)
-        return made
+                self._move(weights, update)
+        return weights
 
     def _move(self, weights: Weights, update: Update) -> None:
         predicate = self._questions.read(update.question)
         weights.move(predicate, update.noisy / self.measured.total)
 
-    def updated(self, update: Update) -> "Snapshot":
+    def with_update(self, update: Update) -> "Snapshot":
         """The same with one more measurement, and a hypothesis moved to agree with it."""
         weights = Weights.of(self._questions.domain, self.weights.cells())
         self._move(weights, update)
@@ -146,11 +146,11 @@ class Snapshot:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What is left out of all answers, and bounded."""
-        found = table_notes(self.table, tuple(each.name for each in self.table.columns))
-        if any(each.accepted.nullable for each in self.table.columns):
+        notes = table_notes(self.table, tuple(column.name for column in self.table.columns))
+        if any(column.accepted.nullable for column in self.table.columns):
             gone = "Rows whose value in one of the columns is missing or not declared do not count."
-            found = (*found, Note(gone))
-        return found
+            notes = (*notes, Note(gone))
+        return notes
 
     @property
     def total(self) -> float:
@@ -172,14 +172,14 @@ class Snapshot:
         guess = self.weights.share(predicate) * self.total
         if self.measured.parities.spans(predicate):
             reach = self.measured.parities.half_width_of(predicate)
-            return self._held(guess, self.measured.answer(predicate), reach, "measured")
+            return self._hold_within(guess, self.measured.answer(predicate), reach, "measured")
         for update in self.updates:
             known = self._questions.read(update.question)
             if known.axes == predicate.axes and (known.mask == predicate.mask).all():
-                return self._held(guess, update.noisy, update.half_width, "round")
+                return self._hold_within(guess, update.noisy, update.half_width, "round")
         return Estimate(guess, self.total, None, "hypothesis")
 
-    def _held(self, guess: float, centre: float, reach: float, source: str) -> Estimate:
+    def _hold_within(self, guess: float, centre: float, reach: float, source: str) -> Estimate:
         value = max(0.0, min(max(guess, centre - reach), centre + reach))
         return Estimate(value, self.total, abs(value - centre) + reach, source)
 
@@ -194,7 +194,8 @@ class Snapshot:
             "columns": [_plain(column) for column in self.table.columns],
             "order": self.measured.parities.order,
             "variances": [
-                [list(axes), str(each)] for axes, each in self.measured.parities.variances.items()
+                [list(axes), str(variance)]
+                for axes, variance in self.measured.parities.variances.items()
             ],
             "updates": [asdict(update) for update in self.updates],
             "data_versions": self.data_versions,
@@ -204,7 +205,7 @@ class Snapshot:
             written,
             facts=np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8),
             weights=self.weights.cells().ravel(),
-            noisy=np.concatenate([np.ravel(each) for each in self.measured.noisy.values()]),
+            noisy=np.concatenate([np.ravel(table) for table in self.measured.noisy.values()]),
         )
         Path(path).write_bytes(written.getvalue())
 
@@ -217,20 +218,20 @@ class Snapshot:
         discreet.errors.InvalidValue: no such file: no synopsis can be read there.
         """
         try:
-            with np.load(Path(path), allow_pickle=False) as found:
-                facts = json.loads(found["facts"].tobytes())
-                noisy, weights = found["noisy"], found["weights"]
+            with np.load(Path(path), allow_pickle=False) as arrays:
+                facts = json.loads(arrays["facts"].tobytes())
+                noisy, weights = arrays["noisy"], arrays["weights"]
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             raise InvalidValue(f"{path}: no synopsis can be read there.") from None
         if facts.get("format") != _FORMAT:
             raise InvalidValue(f"{path}: not a synopsis that this version reads.")
         questions = Questions(_table(facts))
-        variances = {tuple(axes): Fraction(each) for axes, each in facts["variances"]}
+        variances = {tuple(axes): Fraction(variance) for axes, variance in facts["variances"]}
         parities = Parities(questions.domain, facts["order"], variances)
         return Snapshot(
             questions,
-            parities.shaped(noisy),
-            updates=tuple(Update(**each) for each in facts["updates"]),
+            parities.reshape(noisy),
+            updates=tuple(Update(**update) for update in facts["updates"]),
             weights=Weights.of(questions.domain, weights),
             data_versions=tuple(facts["data_versions"]),
         )
@@ -257,11 +258,11 @@ class _Released:
 
 
 @lru_cache(maxsize=_MOST_FITTED)
-def _fit(released: _Released) -> NDArray[np.float64]:
+def _fit_released(released: _Released) -> NDArray[np.float64]:
     """The counts that agree with the contrasts: minutes for many cells, so once in a process."""
-    found = fitted(released.measured)
-    found.setflags(write=False)
-    return found
+    counts = fit_counts(released.measured)
+    counts.setflags(write=False)
+    return counts
 
 
 def _plain(column: Column) -> dict[str, Any]:
@@ -270,8 +271,8 @@ def _plain(column: Column) -> dict[str, Any]:
 
 def _table(facts: dict[str, Any]) -> Table:
     columns = tuple(
-        Column(**{**each, "step": Fraction(each["step"]), "keys": tuple(each["keys"])})
-        for each in facts["columns"]
+        Column(**{**column, "step": Fraction(column["step"]), "keys": tuple(column["keys"])})
+        for column in facts["columns"]
     )
     return Table(
         facts["table"],

@@ -45,7 +45,7 @@ class SynopsisState:
     standing: int | None = field(default=None, repr=False)
     finished: str = ""  # "yes" once nothing more is measured
 
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """What it was opened with, by the names of the fields of `Asked`."""
         return {name: getattr(self, name) for name in _ASKED}
 
@@ -54,8 +54,8 @@ class SynopsisState:
         facts = asdict(replace(self, standing=None))
         for name in _NUMBERS:
             facts[name] = str(facts[name])
-        for each in facts["releases"]:
-            each["rho"] = str(each["rho"])
+        for release in facts["releases"]:
+            release["rho"] = str(release["rho"])
         return zlib.compress(json.dumps(facts).encode()) + pad_secret(self.standing).encode()
 
     @staticmethod
@@ -69,10 +69,10 @@ class SynopsisState:
             facts[name] = Fraction(facts[name])
         for name in ("columns", "versions"):
             facts[name] = tuple(facts[name])
-        facts["updates"] = tuple(Update(**each) for each in facts["updates"])
+        facts["updates"] = tuple(Update(**update) for update in facts["updates"])
         facts["releases"] = tuple(
-            Release(rho=Fraction(each["rho"]), noisy=each["noisy"] and tuple(each["noisy"]))
-            for each in facts["releases"]
+            Release(rho=Fraction(part["rho"]), noisy=part["noisy"] and tuple(part["noisy"]))
+            for part in facts["releases"]
         )
         return SynopsisState(**facts)
 

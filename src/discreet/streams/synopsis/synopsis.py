@@ -10,7 +10,6 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.measurement import Exact, Measurement
@@ -27,7 +26,7 @@ from discreet.streams.hypothesis.parities import Measured, Parities
 from discreet.streams.service import retry
 from discreet.streams.svt.run import SvtState
 from discreet.streams.synopsis.epochs import Epoch
-from discreet.streams.synopsis.opening import Asked, same
+from discreet.streams.synopsis.opening import Asked, check_same
 from discreet.streams.synopsis.questions import Questions
 from discreet.streams.synopsis.snapshot import Estimate, Snapshot, Update
 from discreet.streams.synopsis.state import SYNOPSES, Release, SynopsisState
@@ -76,7 +75,7 @@ class Synopsis:
         self._body = body
         if body.releases[-1].noisy is None:  # it stopped between the charge and the measurement
             self._measure()
-        self.snapshot = self._snapshot()
+        self.snapshot = self._take_snapshot()
 
     @staticmethod
     def open(
@@ -109,9 +108,9 @@ class Synopsis:
             queries=queries,
             reserve=reserve,
         )
-        plan, questions, body = asked.prepared(session)
-        found = SYNOPSES.find(session, name)
-        if found is None:
+        plan, questions, body = asked.prepare(session)
+        newest = SYNOPSES.find(session, name)
+        if newest is None:
             session.prepay(
                 plan,
                 cost=ZCDP(rho=body.spent),
@@ -119,8 +118,8 @@ class Synopsis:
                 state=SYNOPSES.first(session, name, body),
                 details={"synopsis": f"contrasts of at most {body.order} columns"},
             )
-        state, begun = found or SYNOPSES.newest(session, name)
-        return Synopsis(session, plan, state, questions, same(name, begun, body))
+        state, begun = newest or SYNOPSES.newest(session, name)
+        return Synopsis(session, plan, state, questions, check_same(name, begun, body))
 
     @staticmethod
     def resume(session: Session, name: str) -> "Synopsis":
@@ -129,8 +128,8 @@ class Synopsis:
         Privacy: none by itself; nothing new is charged.
         """
         state, body = SYNOPSES.newest(session, name)
-        plan, questions, wanted = Asked(**body.asked()).prepared(session)
-        return Synopsis(session, plan, state, questions, same(name, body, wanted))
+        plan, questions, wanted = Asked(**body.arguments()).prepare(session)
+        return Synopsis(session, plan, state, questions, check_same(name, body, wanted))
 
     @staticmethod
     def load(path: str | Path) -> Snapshot:
@@ -164,19 +163,19 @@ class Synopsis:
         """
         predicate = self._questions.ask(sql)
         with self._lock:
-            return retry(lambda: self._answered(sql, predicate), attempts=_ATTEMPTS)
+            return retry(lambda: self._answer(sql, predicate), attempts=_ATTEMPTS)
 
-    def _answered(self, sql: str, predicate: Predicate) -> Estimate:
-        found = self.snapshot.answer(predicate)
-        if found.source == "hypothesis":
+    def _answer(self, sql: str, predicate: Predicate) -> Estimate:
+        estimate = self.snapshot.answer(predicate)
+        if estimate.source == "hypothesis":
             self._follow()
-            found = self.snapshot.answer(predicate)
-        if found.source != "hypothesis":
-            return found
+            estimate = self.snapshot.answer(predicate)
+        if estimate.source != "hypothesis":
+            return estimate
         self._session.check_room()
-        if not self._ready():
-            return found
-        return self._compared(sql, predicate, found)
+        if not self._begin_round():
+            return estimate
+        return self._compare(sql, predicate, estimate)
 
     def finish(self) -> Snapshot:
         """Spend what is left on measuring the contrasts again, and end: the final hypothesis.
@@ -191,7 +190,7 @@ class Synopsis:
                 rest = self._body.rho - self._body.spent
                 body = replace(self._body, standing=None, finished="yes")
                 if rest > 0:
-                    loss = self._parities(rest).loss(
+                    loss = self._make_parities(rest).loss(
                         rows_per_unit=self._plan.table.rows_per_unit,
                         relation=self._plan.table.neighbours,
                     )
@@ -205,7 +204,7 @@ class Synopsis:
                     self._measure()
                 else:
                     self._keep(body)
-                self.snapshot = self._snapshot()
+                self.snapshot = self._take_snapshot()
             return self.snapshot
 
     def save(self, path: str | Path) -> None:
@@ -215,7 +214,7 @@ class Synopsis:
         """
         self.snapshot.save(path)
 
-    def _parities(self, rho: Fraction) -> Parities:
+    def _make_parities(self, rho: Fraction) -> Parities:
         return Parities.of(
             self._questions.domain,
             order=self._body.order,
@@ -224,31 +223,31 @@ class Synopsis:
             relation=self._plan.table.neighbours,
         )
 
-    def _measured(self) -> Measured:
-        return Measured.combined(
+    def _combine_releases(self) -> Measured:
+        return Measured.combine(
             [
-                self._parities(each.rho).shaped(np.array(each.noisy, dtype=np.int64))
-                for each in self._body.releases
-                if each.noisy is not None
+                self._make_parities(release.rho).reshape(np.array(release.noisy, dtype=np.int64))
+                for release in self._body.releases
+                if release.noisy is not None
             ]
         )
 
-    def _snapshot(self) -> Snapshot:
+    def _take_snapshot(self) -> Snapshot:
         return Snapshot(
             self._questions,
-            self._measured(),
+            self._combine_releases(),
             updates=self._body.updates,
             data_versions=self._body.versions,
         )
 
     def _measure(self) -> None:
         """Read what was paid for; it is used only after it is kept."""
-        parities = self._parities(self._body.releases[-1].rho)
+        parities = self._make_parities(self._body.releases[-1].rho)
 
         def release(exact: Exact, bits: BitSource) -> tuple[int, ...]:
             places, (counts,) = exact.cells()
             noisy = parities.release(places, np.asarray(counts, dtype=np.int64), bits).noisy
-            return tuple(int(each) for part in noisy.values() for each in np.ravel(part))
+            return tuple(int(value) for part in noisy.values() for value in np.ravel(part))
 
         measurement = Measurement(
             plan=self._plan,
@@ -267,18 +266,21 @@ class Synopsis:
                 raise
             self._state, self._body = state, body
 
-    def _moved(self) -> Sensitivity:
+    @property
+    def _sensitivity(self) -> Sensitivity:
         """How far one unit moves one count, whichever way units are neighbours."""
         return Sensitivity.single(self._plan.table.rows_per_unit)
 
     def _epoch(self) -> Epoch:
         threshold = max(1, round(self._body.alpha * Fraction(self.snapshot.total)))
-        return Epoch.of(threshold=threshold, queries=self._body.queries, sensitivity=self._moved())
+        return Epoch.of(
+            threshold=threshold, queries=self._body.queries, sensitivity=self._sensitivity
+        )
 
     def _round_cost(self) -> ZCDP:
-        return ZCDP(rho=ceil_decimal(self._epoch().loss(self._moved()).rho))
+        return ZCDP(rho=ceil_decimal(self._epoch().loss(self._sensitivity).rho))
 
-    def _ready(self) -> bool:
+    def _begin_round(self) -> bool:
         """A round is under way, or begins and is charged now, if the price still pays for it."""
         if self._body.standing is not None or self._body.finished:
             return not self._body.finished
@@ -290,35 +292,34 @@ class Synopsis:
         self._charge(cost, body, f"round {len(self._body.updates) + 1}")
         return True
 
-    def _compared(self, sql: str, predicate: Predicate, found: Estimate) -> Estimate:
+    def _compare(self, sql: str, predicate: Predicate, estimate: Estimate) -> Estimate:
         assert self._body.standing is not None
-        epoch, predicted = self._epoch(), round(found.value)
+        epoch, predicted = self._epoch(), round(estimate.value)
         standing = SvtState(noise=self._body.standing, used=0)
 
         def release(exact: Exact, bits: BitSource) -> int | None:
             places, (counts,) = exact.cells()
-            counted = int(np.asarray(counts, dtype=np.int64)[_holds(predicate, places)].sum())
+            counted = int(np.asarray(counts, dtype=np.int64)[predicate.mask[tuple(places.T)]].sum())
             return epoch.step(standing, counted, predicted=predicted, bits=bits)[0]
 
         measurement = Measurement(
-            plan=self._counting(predicate),
+            plan=self._plan_count(predicate),
             cost=None,
             label=f"Synopsis {self.name}",
             release=release,
         )
         _, noisy = self._session.measure(measurement, versions=self._body.versions)
         if noisy is None:
-            self._keep(
-                self._body
-            )  # written for both outcomes: a full disk must not tell them apart
-            return replace(found, half_width=epoch.error(_CONFIDENCE), source="near")
+            # Written for both outcomes: a full disk must not tell them apart.
+            self._keep(self._body)
+            return replace(estimate, half_width=epoch.error(_CONFIDENCE), source="near")
         update = Update(sql, noisy, epoch.noise.standard_deviation)
         # The round has ended once this is kept; before, its answer is not told.
         self._keep(replace(self._body, updates=(*self._body.updates, update), standing=None))
-        self.snapshot = self.snapshot.updated(update)
+        self.snapshot = self.snapshot.with_update(update)
         return self.snapshot.answer(predicate)
 
-    def _counting(self, predicate: Predicate) -> Plan:
+    def _plan_count(self, predicate: Predicate) -> Plan:
         """The statement that counts the combinations a predicate looks at."""
         columns = self._questions.table.columns
         keys = ", ".join(sql_name(columns[axis].name) for axis in predicate.axes)
@@ -353,10 +354,4 @@ class Synopsis:
         if state.version != self._state.version:
             before, self._state, self._body = self._body, state, body
             if (before.releases, before.updates) != (self._body.releases, self._body.updates):
-                self.snapshot = self._snapshot()
-
-
-def _holds(predicate: Predicate, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the combinations, one column for each attribute it looks at, are counted."""
-    held: NDArray[np.bool_] = predicate.mask[tuple(places.T)]
-    return held
+                self.snapshot = self._take_snapshot()

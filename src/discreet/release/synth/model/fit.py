@@ -82,15 +82,15 @@ def combine(measured: Iterable[Measured]) -> dict[Clique, Measured]:
     >>> float(combine([one, one])[(0,)].variance[0])
     5e-05
     """
-    found: dict[Clique, Measured] = {}
+    combined: dict[Clique, Measured] = {}
     for new in measured:
-        old = found.get(new.clique)
+        old = combined.get(new.clique)
         if old is not None:
             precision = 1 / old.variance + 1 / new.variance
             noisy = (old.noisy / old.variance + new.noisy / new.variance) / precision
             new = Measured(new.clique, noisy, 1 / precision)
-        found[new.clique] = new
-    return found
+        combined[new.clique] = new
+    return combined
 
 
 def fit(
@@ -113,13 +113,13 @@ def fit(
     >>> found.beliefs.marginals[(0,)].round(3).tolist()
     [0.5, 0.5]
     """
-    given = combine(measured)
-    dual = _Dual(network, given, strength)
-    point = dual.join({c: start[c] for c in given if start and c in start})
+    combined = combine(measured)
+    dual = _Dual(network, combined, strength)
+    point = dual.join({c: start[c] for c in combined if start and c in start})
     best, gradient, beliefs = dual.at(point)
     pairs: list[tuple[Table, Table, float]] = []
-    taken = 0
-    while taken < steps and not dual.settled(gradient, tolerance):
+    evaluations = 0
+    while evaluations < steps and not dual.has_converged(gradient, tolerance):
         direction = _direction(gradient, pairs, dual.scale(beliefs))
         promised = float(direction @ gradient)
         if promised >= 0:
@@ -128,9 +128,9 @@ def fit(
             promised = float(direction @ gradient)
         length = min(1.0, _FARTHEST / float(np.abs(direction).max()))
         while True:
-            taken += 1
+            evaluations += 1
             trial = point + length * direction
-            value, slope, found = dual.at(trial)
+            value, slope, near = dual.at(trial)
             if value <= best + _LEAST * length * promised or length < 1e-6:
                 break
             length *= 0.4
@@ -140,8 +140,8 @@ def fit(
         curvature = float(moved @ turned)
         if curvature > 0:
             pairs = [*pairs[-_MEMORY + 1 :], (moved, turned, 1 / curvature)]
-        point, best, gradient, beliefs = trial, value, slope, found
-    return Fitted(network, dual.split(point), beliefs, taken)
+        point, best, gradient, beliefs = trial, value, slope, near
+    return Fitted(network, dual.split(point), beliefs, evaluations)
 
 
 class _Dual:
@@ -149,16 +149,18 @@ class _Dual:
 
     __slots__ = ("_cliques", "_network", "_noisy", "_penalty", "_shapes", "_starts", "_variance")
 
-    def __init__(self, network: Network, given: Mapping[Clique, Measured], strength: float) -> None:
-        self._network, self._cliques = network, tuple(given)
-        self._shapes = [given[clique].noisy.shape for clique in self._cliques]
-        lengths = [given[clique].noisy.size for clique in self._cliques]
+    def __init__(
+        self, network: Network, marginals: Mapping[Clique, Measured], strength: float
+    ) -> None:
+        self._network, self._cliques = network, tuple(marginals)
+        self._shapes = [marginals[clique].noisy.shape for clique in self._cliques]
+        lengths = [marginals[clique].noisy.size for clique in self._cliques]
         self._starts = np.concatenate([[0], np.cumsum(lengths)]).tolist()
         agreed = agree_marginals(
-            {c: (each.noisy, float(each.variance.mean())) for c, each in given.items()}
+            {c: (noisy.noisy, float(noisy.variance.mean())) for c, noisy in marginals.items()}
         )
         self._noisy = np.concatenate([agreed[c].ravel() for c in self._cliques])
-        self._variance = np.concatenate([given[c].variance.ravel() for c in self._cliques])
+        self._variance = np.concatenate([marginals[c].variance.ravel() for c in self._cliques])
         self._penalty = strength * self._variance
 
     def split(self, point: Table) -> dict[Clique, Table]:
@@ -180,34 +182,34 @@ class _Dual:
         beliefs = self._network.propagate(self.split(point))
         penalised = self._penalty * point
         value = beliefs.log_partition - point @ self._noisy + 0.5 * (point @ penalised)
-        gradient = self._expected(beliefs) - self._noisy + penalised
+        gradient = self._join_marginals(beliefs) - self._noisy + penalised
         return float(value), gradient, beliefs
 
     def scale(self, beliefs: Beliefs) -> Table:
         """The inverse of the Hessian's diagonal, nearly."""
-        inverse: Table = 1 / (self._expected(beliefs) + self._penalty + 1e-12)
+        inverse: Table = 1 / (self._join_marginals(beliefs) + self._penalty + 1e-12)
         return inverse
 
-    def settled(self, gradient: Table, tolerance: float) -> bool:
+    def has_converged(self, gradient: Table, tolerance: float) -> bool:
         return float(np.mean(np.abs(gradient) / np.sqrt(self._variance))) < tolerance
 
-    def _expected(self, beliefs: Beliefs) -> Table:
+    def _join_marginals(self, beliefs: Beliefs) -> Table:
         return np.concatenate([beliefs.marginals[clique].ravel() for clique in self._cliques])
 
 
 def _direction(gradient: Table, pairs: list[tuple[Table, Table, float]], scale: Table) -> Table:
     """The two-loop recursion."""
     rest = gradient.copy()
-    kept = []
+    shares = []
     for moved, turned, inverse in reversed(pairs):
         share = inverse * float(moved @ rest)
         rest -= share * turned
-        kept.append(share)
+        shares.append(share)
     if pairs:
         _, turned, inverse = pairs[-1]
         rest = rest * scale / (inverse * float(turned @ (turned * scale)))
     else:
         rest = rest * scale * 0.3
-    for (moved, turned, inverse), share in zip(pairs, reversed(kept), strict=True):
+    for (moved, turned, inverse), share in zip(pairs, reversed(shares), strict=True):
         rest += (share - inverse * float(turned @ rest)) * moved
     return -rest

@@ -58,11 +58,11 @@ class Fold:
         >>> fold((0, 1), (2, 2), [(0,)]).collapse(np.ones((2, 2)))[(0,)].tolist()
         [2.0, 2.0]
         """
-        found = [table]
+        sums = [table]
         for place in range(1, len(self.nodes)):
             parent = self.parents[place]
-            found.append(sum_to(found[parent], self.nodes[parent], self.nodes[place]))
-        return dict(zip(self.nodes, found, strict=True))
+            sums.append(sum_to(sums[parent], self.nodes[parent], self.nodes[place]))
+        return dict(zip(self.nodes, sums, strict=True))
 
 
 def fold(clique: Clique, sizes: tuple[int, ...], targets: Iterable[Clique]) -> Fold:

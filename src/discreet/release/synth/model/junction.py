@@ -61,11 +61,12 @@ class JunctionTree:
     def home(self, attributes: Iterable[int]) -> int | None:
         """The place of the smallest clique that holds all these attributes, or None."""
         wanted = set(attributes)
-        found = [place for place, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(found, key=lambda place: self._cells_of(place), default=None)
+        homes = [place for place, clique in enumerate(self.cliques) if wanted <= set(clique)]
 
-    def _cells_of(self, place: int) -> int:
-        return math.prod(self.sizes[at] for at in self.cliques[place])
+        def cells(place: int) -> int:
+            return math.prod(self.sizes[at] for at in self.cliques[place])
+
+        return min(homes, key=cells, default=None)
 
 
 def junction_tree(sizes: Sequence[int], cliques: Iterable[Clique]) -> JunctionTree:
@@ -82,9 +83,9 @@ def junction_tree(sizes: Sequence[int], cliques: Iterable[Clique]) -> JunctionTr
     while ordered:
         # Prim's algorithm: the pair with the largest intersection; ties by order of listing.
         shared, child, parent = max(
-            ((mask & kept).bit_count(), -at, -place)
+            ((mask & member).bit_count(), -at, -place)
             for at, mask in enumerate(ordered)
-            for place, kept in enumerate(inside)
+            for place, member in enumerate(inside)
         )
         del shared
         inside.append(ordered.pop(-child))
@@ -123,35 +124,35 @@ def _eliminate(logarithms: list[float], neighbours: list[int]) -> list[int]:
     """The cliques of the chordal graph that greedy elimination makes."""
     around = list(neighbours)
     cost = [sum(logarithms[at] for at in _members(mask)) for mask in around]
-    left = set(range(len(around)))
-    found = []
-    while left:
-        first = min(left, key=lambda at: (cost[at], at))
+    remaining = set(range(len(around)))
+    cliques = []
+    while remaining:
+        first = min(remaining, key=lambda at: (cost[at], at))
         clique = around[first]
-        found.append(clique)
-        left.discard(first)
+        cliques.append(clique)
+        remaining.discard(first)
         rest = clique & ~(1 << first)
         for at in _members(rest):
             grown = (around[at] | rest) & ~(1 << first)
             if grown != around[at]:
                 around[at] = grown
                 cost[at] = sum(logarithms[member] for member in _members(grown))
-    return found
+    return cliques
 
 
 def _maximal(masks: list[int]) -> list[int]:
     """Without those contained in another one."""
-    kept: list[int] = []
+    maximal: list[int] = []
     for mask in sorted(masks, key=lambda mask: (-mask.bit_count(), _members(mask))):
-        if not any(mask & other == mask for other in kept):
-            kept.append(mask)
-    return kept
+        if not any(mask & other == mask for other in maximal):
+            maximal.append(mask)
+    return maximal
 
 
 def _members(mask: int) -> Clique:
-    found = []
+    members = []
     while mask:
         low = mask & -mask
-        found.append(low.bit_length() - 1)
+        members.append(low.bit_length() - 1)
         mask ^= low
-    return tuple(found)
+    return tuple(members)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.noise.bits import BitSource, system
 from discreet.release.synth.model.graphical import Beliefs, Network
 
-__all__ = ["Take", "draw_rows", "spread", "thrown"]
+__all__ = ["Take", "draw_rows", "take_evenly", "take_independently"]
 
 Codes = NDArray[np.int64]
 # Multiples of these roots, less whole numbers, are spread evenly in every run of them, since their
@@ -25,12 +25,12 @@ _PRIMES = (
 
 
 class Take(Protocol):
-    """How rows take values: for each row a column of `shares[given]`."""
+    """How rows take values: for each row a column of `shares[condition]`."""
 
     def __call__(
         self,
         shares: NDArray[np.float64],
-        given: Codes,
+        condition: Codes,
         order: Codes,
         bits: BitSource | None,
         *,
@@ -54,8 +54,8 @@ def draw_rows(
     """`count` rows of attribute values, one column for each attribute; the same without bits.
 
     Privacy: post-processing.
-    >>> from discreet.release.synth.model.graphical import network as made
-    >>> net = made((2, 3), [(0, 1)])
+    >>> from discreet.release.synth.model.graphical import network as join
+    >>> net = join((2, 3), [(0, 1)])
     >>> draw_rows(net, net.propagate({}), 12).shape
     (12, 2)
     """
@@ -69,83 +69,76 @@ def draw_rows(
         shares = np.ascontiguousarray(table.transpose(order))
         outer = [tree.sizes[at] for at in separator]
         inner = [tree.sizes[at] for at in fresh]
-        given = _codes(rows, separator, outer)
+        condition = _codes(rows, separator, outer)
         shares = shares.reshape(int(np.prod(outer, initial=1)), -1)
-        drawn = (take or spread)(shares, given, _earlier(rows, tree.sizes), bits, turn=turn)
+        alike = _earlier(rows, tree.sizes)
+        drawn = (take or take_evenly)(shares, condition, alike, bits, turn=turn)
         for at, size in zip(reversed(fresh), reversed(inner), strict=True):
             drawn, rows[:, at] = np.divmod(drawn, size)
     return rows
 
 
-def spread(
+def take_evenly(
     shares: NDArray[np.float64],
-    given: Codes,
+    condition: Codes,
     order: Codes,
     bits: BitSource | None,
     *,
     turn: int = 0,
 ) -> Codes:
-    """For each row a column of `shares[given]`, so that every share is met to a few rows.
+    """For each row a column of `shares[condition]`, so that every share is met to a few rows.
 
-    Rows take evenly spread quantiles in the sequence of `given`, then `order`, so that rows which
-    stand together there take different ones; at every turn others, or columns that have nothing to
-    do with each other would seem to have.
+    Rows take evenly spread quantiles in the sequence of `condition`, then `order`, so that rows
+    which stand together there take different ones; at every turn others, or columns that have
+    nothing to do with each other would seem to have.
     Privacy: post-processing.
-    >>> given = np.zeros(1000, dtype=np.int64)
-    >>> abs(int(spread(np.array([[1.0, 3.0]]), given, given, system).sum()) - 750) < 10
+    >>> alike, shares = np.zeros(1000, dtype=np.int64), np.array([[1.0, 3.0]])
+    >>> abs(int(take_evenly(shares, alike, alike, system).sum()) - 750) < 10
     True
     """
-    sequence = np.lexsort((order, given))
-    points = np.empty(len(given))
+    sequence = np.lexsort((order, condition))
+    points = np.empty(len(condition))
     # One sequence through all groups: every run of neighbouring rows is spread evenly.
     step = math.sqrt(_PRIMES[turn % len(_PRIMES)]) % 1.0
-    points[sequence] = np.mod(np.arange(len(given)) * step + _phase(bits), 1.0)
-    return _columns(shares, given, points)
+    phase = 0.5 if bits is None else bits.bits(53) * 2.0**-53
+    points[sequence] = np.mod(np.arange(len(condition)) * step + phase, 1.0)
+    return _columns(shares, condition, points)
 
 
-def thrown(
+def take_independently(
     shares: NDArray[np.float64],
-    given: Codes,
+    condition: Codes,
     order: Codes,
     bits: BitSource | None,
     *,
     turn: int = 0,
 ) -> Codes:
-    """For each row a column of `shares[given]`, independently of all other rows.
+    """For each row a column of `shares[condition]`, independently of all other rows.
 
     Privacy: post-processing.
-    >>> given = np.zeros(1000, dtype=np.int64)
-    >>> 400 < int(thrown(np.array([[1.0, 3.0]]), given, given, system).sum()) < 1000
+    >>> alike, shares = np.zeros(1000, dtype=np.int64), np.array([[1.0, 3.0]])
+    >>> 400 < int(take_independently(shares, alike, alike, system).sum()) < 1000
     True
     """
     if bits is None:  # the same rows every time, which no independent draw can be
-        return spread(shares, given, order, bits, turn=turn)
-    words = np.empty(len(given), dtype=np.uint64)
+        return take_evenly(shares, condition, order, bits, turn=turn)
+    words = np.empty(len(condition), dtype=np.uint64)
     bits.fill(words.view(np.uint8))
     points = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return _columns(shares, given, points)
+    return _columns(shares, condition, points)
 
 
-def _columns(shares: NDArray[np.float64], given: Codes, points: NDArray[np.float64]) -> Codes:
+def _columns(shares: NDArray[np.float64], condition: Codes, points: NDArray[np.float64]) -> Codes:
     """Where each point of the unit interval lies among the shares of its row."""
     cumulative = np.cumsum(shares, axis=1)
     ends = cumulative[:, -1:]
-    cumulative = np.divide(
-        cumulative, ends, out=np.tile(_steps(shares.shape[1]), (len(shares), 1)), where=ends > 0
-    )
+    even = np.arange(1, shares.shape[1] + 1) / shares.shape[1]  # where no share is above zero
+    cumulative = np.divide(cumulative, ends, out=np.tile(even, (len(shares), 1)), where=ends > 0)
     cumulative[:, -1] = 1.0
     lifted = cumulative + np.arange(len(shares))[:, None]
-    found = np.searchsorted(lifted.ravel(), points + given, side="right")
-    drawn: Codes = np.minimum(found - given * shares.shape[1], shares.shape[1] - 1)
+    places = np.searchsorted(lifted.ravel(), points + condition, side="right")
+    drawn: Codes = np.minimum(places - condition * shares.shape[1], shares.shape[1] - 1)
     return drawn
-
-
-def _steps(count: int) -> NDArray[np.float64]:
-    return np.arange(1, count + 1) / count
-
-
-def _phase(bits: BitSource | None) -> float:
-    return 0.5 if bits is None else bits.bits(53) * 2.0**-53
 
 
 def _codes(rows: Codes, attributes: tuple[int, ...], sizes: list[int]) -> Codes:
