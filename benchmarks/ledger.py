@@ -17,7 +17,7 @@ from pathlib import Path
 
 from discreet.ledger.account import Holder
 from discreet.ledger.entry import Act, Entry, describe_loss, memo_text
-from discreet.ledger.store.book import required_account
+from discreet.ledger.store.book import require_account
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget
@@ -46,7 +46,7 @@ def plainly(path: Path) -> Callable[[], object]:
     def charge() -> None:
         connection.execute("BEGIN IMMEDIATE")
         holders = ((Holder.POPULATION, "people"), (Holder.ANALYST, "ana"))
-        after = [required_account(connection, *each).admit(PRICE) for each in holders]
+        after = [require_account(connection, *each).admit(PRICE) for each in holders]
         sequence, previous = connection.execute("SELECT sequence, hash FROM head").fetchone()
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         said = describe_loss(PRICE), memo_text(MEMO)

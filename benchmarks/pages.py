@@ -92,7 +92,7 @@ def main() -> None:
         for length in LENGTHS:
             lengthen(curator, analysts=("ana", "bob"), entries=length)
             start = time.perf_counter()
-            app.state.desk.watch.look()
+            app.state.server.watch.look()
             whole = 1000 * (time.perf_counter() - start)
             report.faster(f"a check of everything (background), {length:,}", whole, None, "-")
             for who, paths in PATHS.items():

@@ -222,7 +222,7 @@ from discreet.curator.curator import Curator
 curator = Curator.open(sys.argv[1], price_floor=0)
 session = curator.session("ana")
 session.sql("SELECT SUM(big) AS s FROM visits", epsilon=1)
-print(curator._warehouse.engine(("visits",))._holding().child.number, flush=True)
+print(curator._warehouse.engine(("visits",))._own_holding().child.number, flush=True)
 session.sql("SELECT SUM(big) AS s FROM visits WHERE age > 1", epsilon=1)
 sys.stdin.read()
 """

@@ -179,7 +179,7 @@ def test_the_key_is_in_no_command_line_environment_error_or_repr(tmp_path, monke
     with _sealed_vault(tmp_path / "made", monkeypatch) as curator:
         _asked(curator)
         engine = curator._warehouse.engine(("visits",))
-        number = engine._holding().child.number
+        number = engine._own_holding().child.number
         seal = Seal.read(tmp_path)
         shown = [repr(seal), str(seal), repr(engine._order), repr(curator), repr(engine)]
         for name in ("cmdline", "environ"):

@@ -64,7 +64,7 @@ def taking(session, clock, seconds):
     """The engines of a session take so long."""
     warehouse = session._warehouse
     kept = warehouse.engines.lanes
-    warehouse.engines.lanes = Lanes(lambda names: Taking(warehouse._opened(names), clock, seconds))
+    warehouse.engines.lanes = Lanes(lambda names: Taking(warehouse._open(names), clock, seconds))
     try:
         yield
     finally:

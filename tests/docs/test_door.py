@@ -134,7 +134,7 @@ def test_only_the_door_calls_the_function_that_holds_exact_rows():
         "self._session._vault.ledger",
         "frame.session._planner",
         "curator.session(name)._access.answer(plan)",
-        "desk.curator._grid",
+        "server.curator._grid",
         "made._draft(sql, None)",
         'getattr(session, "_vault")',
         'operator.attrgetter("_vault")(session)',

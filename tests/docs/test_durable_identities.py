@@ -36,8 +36,8 @@ NAMES = {"__module__", "__name__", "__qualname__"}
 ALLOWED = {
     "curator/tables/intake.py:refuse_unreadable": "a message",
     "estimates/blocks.py:sample_and_aggregate": "the name of the custodian's own function",
-    "ledger/account.py:_reached": "a refusal",
-    "ledger/ledger.py:_too_little": "a refusal",
+    "ledger/account.py:_name_limit": "a refusal",
+    "ledger/ledger.py:_refusal_of_amount": "a refusal",
     "ledger/store/file.py:_refuse": "a refusal",
     "ledger/store/server.py:refuse": "a refusal",
     "ledger/verification.py:check_accounts": "a refusal",

@@ -96,7 +96,7 @@ def test_a_statement_is_stopped_by_another_thread(folder):
         assert engine.ready()
         assert not engine.ready()
         engine.stop()  # nothing runs: nothing happens
-        tracker = engine._opened().sparkContext.statusTracker()
+        tracker = engine._open().sparkContext.statusTracker()
         with ThreadPoolExecutor(1) as pool:
             endless = "SELECT COUNT(*) FROM range(1000000000000) WHERE sqrt(id) < 0"
             waiting = pool.submit(engine.rows, endless)
@@ -139,7 +139,7 @@ def test_a_spark_that_hangs_does_not_hold_the_caller(engine, monkeypatch):
 def test_a_plan_does_not_follow_the_rows():
     """Not what was counted on the way, and no statistics of blocks or of the other side."""
     with Spark({}, time_limit_seconds=300) as engine:
-        settings = engine._opened().conf
+        settings = engine._open().conf
         for name in (
             "adaptive.enabled",
             "optimizer.dynamicPartitionPruning.enabled",
@@ -157,7 +157,7 @@ def test_a_plan_does_not_follow_the_rows():
             "ReorderAssociativeOperator",
         }
         # Nothing unites small parts of a shuffle later, so there are no more than can run.
-        parts = 2 * engine._opened().sparkContext.defaultParallelism
+        parts = 2 * engine._open().sparkContext.defaultParallelism
         assert settings.get("spark.sql.shuffle.partitions") == str(parts)
 
 
@@ -169,7 +169,7 @@ def test_sessions_do_not_see_each_other(engine):
 
 def test_only_group_rows_reach_the_driver(engine):
     """The plan ends in one aggregation: nothing is collected before it."""
-    frame = engine._opened().sql('SELECT a % 2 AS "$k0", COUNT(*) AS "$s0" FROM source GROUP BY 1')
+    frame = engine._open().sql('SELECT a % 2 AS "$k0", COUNT(*) AS "$s0" FROM source GROUP BY 1')
     words = frame._jdf.queryExecution().executedPlan().toString()
     assert "HashAggregate" in words
     assert "CollectLimit" not in words

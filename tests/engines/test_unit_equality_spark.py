@@ -78,7 +78,7 @@ def types_of(source: str) -> dict[str, str]:
 def checked(source: str, types: dict[str, str], names: Iterable[str]) -> list[str]:
     """Those of the columns whose types are accepted, after their proof."""
     with Spark({"source": source}, time_limit_seconds=300) as engine:
-        session = engine._opened()
+        session = engine._open()
         for name, value in INTERPRETED.items():
             session.conf.set(f"spark.sql.{name}", value)
 

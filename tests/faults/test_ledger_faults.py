@@ -194,7 +194,7 @@ def filled(folder: Path) -> None:
 def test_a_full_disk_charges_nothing(folder):
     make(folder, 10**5)
     with Vault.open(folder) as vault:
-        connection = vault._store._database._writer.connected()
+        connection = vault._store._database._writer.own_connection()
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
         done = 0
@@ -286,7 +286,7 @@ def test_a_held_lock_is_said_and_charges_nothing(folder):
     other = sqlite3.connect(folder / FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with Vault.open(folder) as vault:
-        vault._store._database._writer.connected().execute("PRAGMA busy_timeout = 50")
+        vault._store._database._writer.own_connection().execute("PRAGMA busy_timeout = 50")
         with pytest.raises(Unavailable, match=r"another process holds it; try again. Nothing was"):
             vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.1))
         assert vault.ledger.account("analyst", "ana").spent == Fraction(6, 10)  # readers go on

@@ -303,7 +303,7 @@ def test_a_ledger_of_an_earlier_version_gets_what_was_added(vault, raw, ledger_u
             "people",
             "ana",
         ]
-        assert again.states.begun_before(None, analyst="ana", limit=5) == ()
+        assert again.states.list_before(None, analyst="ana", limit=5) == ()
         assert again.ledger.verify().sound
 
 
@@ -434,11 +434,11 @@ def test_limits_names_and_outcomes_hold_on_a_server_too(tmp_path, ledger_url):
             )
             for number in range(2)
         ]
-        small = quota.used("quinn", reading)
+        small = quota.count_bytes("quinn", reading)
         assert vault.requests.settle("q", paid[0], b"x" * 3000) is None
         assert vault.requests.settle("q", paid[0], b"y").body == b"x" * 3000
-        assert quota.used("quinn", reading) == small + 3000
-        assert Quota(most=1).used("quinn", reading) == small + 3000
+        assert quota.count_bytes("quinn", reading) == small + 3000
+        assert Quota(most=1).count_bytes("quinn", reading) == small + 3000
         assert vault.requests.fail(paid[1], Unavailable("Lost.")) is None
         with pytest.raises(Unanswered, match=r"Lost\. This is final"):
             vault.requests.find("quinn", Request("k:1", "q"))

@@ -116,12 +116,12 @@ def _forgotten(rows, many):
     return None if rows is None or many is None else max(rows, many)
 
 
-_matched = sources._Reader._matched
+_match = sources._Reader._match
 
 
 def _unenforced(self, public, source, on):
     """What a public table declares about its key is believed."""
-    return public, _matched(self, public, source, on)[1]
+    return public, _match(self, public, source, on)[1]
 
 
 def _half_a_key(self, public, source, on):
@@ -129,7 +129,7 @@ def _half_a_key(self, public, source, on):
     key, many = self._key(source)
     if not set(key) & set(on):
         return public, None
-    first = sources._first(public, [f'"{name}"' for name in key], many, self.dialect)
+    first = sources._first_rows(public, [f'"{name}"' for name in key], many, self.dialect)
     return replace(public, select=first), many
 
 
@@ -149,10 +149,10 @@ def _unlimited(rows, most, _):
 def _strangers(self, join, left, right):
     """Sources of one population are joined without their unit."""
     units = '"$unit" IS NOT NULL AND "$r" IS NOT NULL'
-    return _on(self, join, left, right) if left.public or right.public else units
+    return _join_condition(self, join, left, right) if left.public or right.public else units
 
 
-_on = sources._Reader._on
+_join_condition = sources._Reader._join_condition
 NUMBER = Column("n", "number", lower=0, upper=3)
 LABEL = Column("c", "category", upper=2, keys=("x", "y", "z"))
 TWO = Table("visits", unit="who", rows_per_unit=2, population="p", columns=(NUMBER, LABEL))
@@ -168,10 +168,14 @@ EVERYBODY = {
 }
 PUBLIC = {"codes": [(0, 0), (1, 0), (3, 0)], "pairs": [(1, 0), (2, 0), (3, 0), (3, 0)]}
 PLANTED = {
-    "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer": (sources, "_times", _forgotten),
+    "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer": (
+        sources,
+        "_product",
+        _forgotten,
+    ),
     "SELECT COUNT(*) AS n FROM visits JOIN codes USING (c)": (
         sources._Reader,
-        "_matched",
+        "_match",
         _unenforced,
     ),
     "WITH p AS (SELECT who, SUM(n) AS s FROM visits GROUP BY who) SELECT SUM(s) AS s FROM p": (
@@ -181,12 +185,12 @@ PLANTED = {
     ),
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) MEDIAN(n) AS m FROM visits": (
         read_rule,
-        "limited_rows",
+        "limit_rows",
         _unlimited,
     ),
     "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer WHERE visits.n < 3": (
         sources._Reader,
-        "_on",
+        "_join_condition",
         _strangers,
     ),
 }
@@ -221,7 +225,7 @@ def test_a_part_of_a_key_is_refused_and_noticed(relation):
     case = (tables, query, PUBLIC, EVERYBODY, instead, "")
     with pytest.raises(UnsafeQuery, match="not its declared key"):
         check_moved(case)
-    forgotten = patch.object(sources._Reader, "_matched", _half_a_key)
+    forgotten = patch.object(sources._Reader, "_match", _half_a_key)
     with forgotten, pytest.raises(AssertionError):
         check_moved(case)
 

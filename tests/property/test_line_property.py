@@ -27,7 +27,7 @@ def test_places_are_shared(places, part, steps):
             waiting.remove(mine[-1])
             assert line.withdraw(mine[-1])
             assert not line.withdraw(mine[-1])
-        for item in line.admitted():
+        for item in line.admit():
             able = [each for each in waiting if held[each[0]] < part]
             fewest = min(held[each[0]] for each in able)
             able = [each for each in able if held[each[0]] == fewest]

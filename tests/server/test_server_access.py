@@ -151,14 +151,14 @@ def test_too_many_at_once_are_told_to_wait(tmp_path, limits, status):
     import threading
 
     for served in serve_vault(tmp_path / "h", **limits):
-        desk, go_on = served.client.app.state.desk, threading.Event()
-        real = desk.session
+        server, go_on = served.client.app.state.server, threading.Event()
+        real = server.session
 
         def slow(identity, real=real, go_on=go_on):
             go_on.wait(240)
             return real(identity)
 
-        desk.session = slow
+        server.session = slow
         results = []
         body = {"sql": SQL, "epsilon": 0.1}
 
@@ -168,7 +168,7 @@ def test_too_many_at_once_are_told_to_wait(tmp_path, limits, status):
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for each in threads:
             each.start()
-        while desk.gate.inside < 2:
+        while server.gate.inside < 2:
             time.sleep(0.001)
         third = served.call("ana", "POST", "/queries", json=body)
         assert served.client.get("/health").json() == {"status": "ok"}
@@ -213,7 +213,7 @@ def test_an_unforeseen_failure_says_nothing(served, monkeypatch):
     def fails(*_):
         raise RuntimeError("secret 417")
 
-    monkeypatch.setattr(served.client.app.state.desk, "session", fails)
+    monkeypatch.setattr(served.client.app.state.server, "session", fails)
     client = TestClient(served.client.app, raise_server_exceptions=False)
     body = {"sql": SQL, "epsilon": 1}
     headers = {"Authorization": f"Bearer {served.tokens['ana']}"}

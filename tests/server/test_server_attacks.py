@@ -84,10 +84,10 @@ def test_bodies_that_are_not_questions_are_refused(served, body):
 
 
 def test_invented_methods_do_not_fill_the_memory(served):
-    desk = served.client.app.state.desk
+    server = served.client.app.state.server
     for number in range(50):
         served.client.request(f"METHOD{number}", "/health")
-    names = {label for name, label in desk.counts if name == "requests"}
+    names = {label for name, label in server.counts if name == "requests"}
     assert names == {"other 405"}
     assert "METHOD" not in served.client.get("/metrics").text
 
@@ -104,15 +104,15 @@ def test_jobs_that_failed_make_room_and_nobody_fills_them_alone(served, monkeypa
         path = made.headers["location"].removeprefix("/api/v1")
         while served.call("ana", "GET", path).json()["state"] != "failed":
             time.sleep(0.01)
-    desk, kept = served.client.app.state.desk, jobs.Jobs()
+    server, kept = served.client.app.state.server, jobs.Jobs()
     kept.close()
     monkeypatch.setattr(kept, "_workers", _Idle())
     form = jobs.QueryForm(sql=SQL, epsilon=0.1, wait=False)
     ana = served.accounts.identify(served.tokens["ana"])
     for _ in range(3):
-        kept.start(desk, ana, form)
+        kept.start(server, ana, form)
     with pytest.raises(jobs.Problem, match="of this account") as told:
-        kept.start(desk, ana, form)
+        kept.start(server, ana, form)
     assert told.value.status == 429
 
 

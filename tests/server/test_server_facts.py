@@ -138,7 +138,7 @@ def test_what_is_sent_and_stored_holds_no_source(base, tmp_path):
         schemas = json.loads(answer["release"]["body"])["schemas"]
         assert [json.loads(each)["source"] for each in schemas] == [None]
         assert [json.loads(each)["budget"] for each in schemas] == [None]
-        stored = world.curator.vault.releases.cited(base["receipt"], analyst="ria")
+        stored = world.curator.vault.releases.find_cited(base["receipt"], analyst="ria")
         assert b"visits.parquet" not in stored.body
         for state in ("s0", "r0", "fever", "months"):
             body = world.curator.vault.states.newest(state, analyst="ria").body
@@ -154,7 +154,7 @@ def test_bodies_of_earlier_versions_are_read_and_not_sent(tmp_path):
         curator.add(write_schema(folder))
         curator.grant("ana", epsilon=5)
         first = curator.session("ana").sql(SQL, epsilon=0.5)
-        made = curator.vault.releases.cited(first.receipt.id, analyst="ana")
+        made = curator.vault.releases.find_cited(first.receipt.id, analyst="ana")
         table = curator.tables["visits"]
         body = {**json.loads(made.body), "schemas": [table.to_json()]}
         assert "visits.parquet" in json.dumps(body)
@@ -162,7 +162,7 @@ def test_bodies_of_earlier_versions_are_read_and_not_sent(tmp_path):
         assert replay(old).receipt == first.receipt
         curator.vault.releases.store(made.key, made.receipt, old.body)  # the newest under its key
         desk_of = application(curator)
-        token = desk_of.state.desk.accounts.issue("ana", Role.ANALYST, days=1).text
+        token = desk_of.state.server.accounts.issue("ana", Role.ANALYST, days=1).text
         with listening(desk_of) as url:
             client = discreet.Client(url, token)
             again = client.sql(SQL, epsilon=0.5)

@@ -30,16 +30,16 @@ class Flood:
     """Requests of one account that are held where their work begins."""
 
     def __init__(self, served, who):
-        desk, self.who, self.go_on = served.client.app.state.desk, who, threading.Event()
-        self.served, self.threads, self.desk, self.statuses = served, [], desk, []
-        real = desk.session
+        server, self.who, self.go_on = served.client.app.state.server, who, threading.Event()
+        self.served, self.threads, self.server, self.statuses = served, [], server, []
+        real = server.session
 
         def held(identity):
             if identity.name == who:
                 self.go_on.wait(240)
             return real(identity)
 
-        desk.session = held
+        server.session = held
 
     def send(self, count, path="/explain", **more):
         for number in range(count):
@@ -47,7 +47,7 @@ class Flood:
             thread = threading.Thread(target=self._ask, args=(path, body), daemon=True)
             thread.start()
             self.threads.append(thread)
-        while self.desk.gate.inside < count:
+        while self.server.gate.inside < count:
             time.sleep(0.001)
 
     def _ask(self, path, body):
@@ -275,8 +275,8 @@ def test_what_is_counted_is_what_is_stored_step_by_step(served):
         if number == 3:
             assert served.call(who, "POST", "/monitors", json=MONITOR).status_code == 201
         for name in ("ana", "eve", "nobody"):
-            counted = quota.used(name, reading)
-            assert counted == Quota(most=1).used(name, reading) == by_hand(name)
+            counted = quota.count_bytes(name, reading)
+            assert counted == Quota(most=1).count_bytes(name, reading) == by_hand(name)
     with pytest.raises(QuotaExceeded):
         quota.check("ana", reading)
 
@@ -286,8 +286,8 @@ def test_the_length_of_an_old_state_does_not_show(served):
     states, reading = served.curator.vault.states, served.curator.vault._store.reading
     used = []
     for name, size in (("a", 1), ("b", 10), ("c", 5000)):
-        before = Quota(most=1).used("ana", reading)
+        before = Quota(most=1).count_bytes("ana", reading)
         body = b"x" * size
         states.put(Change(analyst="ana", name=name, kind="monitor", version=1, body=body))
-        used.append(Quota(most=1).used("ana", reading) - before)
+        used.append(Quota(most=1).count_bytes("ana", reading) - before)
     assert len(set(used)) == 1

@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError, Unavailable
 from discreet.estimates.blocks import sample_and_aggregate
 from discreet.estimates.median import median
 from discreet.estimates.robust import location
-from discreet.ledger.account import Holder, rounded_up
+from discreet.ledger.account import Holder, round_up
 from discreet.ledger.history import History, Outcome, kind_of
 from discreet.loss import Pure
 from discreet.mechanisms.additive.lattice import Lattice
@@ -226,7 +226,7 @@ def test_the_transcript_has_each_charge_once(curator, name):
     for item, charge in zip(transcript, charges, strict=True):
         assert isinstance(item, Answer) is (charge.outcome is Outcome.ANSWER)
         if isinstance(item, Answer):
-            assert rounded_up(item.plan.cost) == charge.receipt.loss
+            assert round_up(item.plan.cost) == charge.receipt.loss
         else:
             assert item == charge
 
@@ -352,13 +352,13 @@ def test_after_an_adoption_the_charges_since_are_added_to_what_was_adopted(tmp_p
         curator.session("ana").sql(f"{COUNT} AND age > 20", epsilon=Fraction(1, 7))
         curator.ledger.amend("analyst", "ana", Budget(epsilon=6), {"why": "more"})
         curator.session("ana").sql(f"{COUNT} AND age > 21", epsilon=Fraction(1, 9))
-        adopted = curator.vault.history.adopted("ana")
+        adopted = curator.vault.history.find_adoption("ana")
         charges = curator.session("ana").history()
         assert [each.receipt.sequence for each in charges] == [3, 5, 7, 9]
         since = [each.receipt.loss for each in charges if each.receipt.sequence > adopted.entry]
         total = adopted.spent + fold(since, account_of(curator, "ana"))[0]
         assert (total, adopted.spent) == (spent(curator, "ana")[0], before)
-        assert curator.vault.history.adopted("nobody").spent == 0
+        assert curator.vault.history.find_adoption("nobody").spent == 0
 
 
 def test_kinds_of_labels():

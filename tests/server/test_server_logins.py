@@ -132,7 +132,7 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(served, monkeypat
     for _ in range(5):
         accounts.issue("cora", Role.CUSTODIAN, days=1)
     name, token, secret = right.split(".")
-    unknown = module._encoded("nobody.here")
+    unknown = module._encode("nobody.here")
     counted = Counted(monkeypatch)
     way = counted.of(accounts, right)
     assert way == ["standing", *["compare_digest"] * 20, "_hash", "compare_digest"]
@@ -140,8 +140,8 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(served, monkeypat
         f"{name}.{token}.{other(secret)}",
         f"{name}.{other(token)}.{secret}",
         f"{unknown}.{token}.{secret}",
-        f"{module._encoded('cora')}.{token}.{secret}",
-        f"{module._encoded('ana' + chr(0))}.{token}.{secret}",
+        f"{module._encode('cora')}.{token}.{secret}",
+        f"{module._encode('ana' + chr(0))}.{token}.{secret}",
         "not a token",
         "",
     ]
@@ -152,7 +152,7 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(served, monkeypat
 
 def test_names_that_cannot_be_are_nobody(served):
     for name in ("\0", "ana\0", "a" * 5000, "(server)", "(nobody)", "../x"):
-        token = f"{module._encoded(name)}.{served.tokens['ana'].partition('.')[2]}"
+        token = f"{module._encode(name)}.{served.tokens['ana'].partition('.')[2]}"
         assert served.accounts.identify(token) is None
         headers = {"Authorization": f"Bearer {token}"}
         assert served.call(None, "GET", "/budget", headers=headers).status_code == 401

@@ -54,7 +54,7 @@ def _surfaces(served, question):
     assert all(not row.get("notes") for row in rest)
     cells = json.loads(export("notebook").text)["cells"]
     listed = [line[3:-1] for line in cells[0]["source"] if line.startswith("\n- ")]
-    logins = served.client.app.state.desk.logins
+    logins = served.client.app.state.server.logins
     cookie = logins.cookie(served.accounts.identify(served.tokens["ana"]))
     page = served.client.get(f"/answers/{receipt}", headers={"Cookie": f"{COOKIE}={cookie}"})
     words = re.findall(r"<text.*?</text>", export("svg").text, re.DOTALL)
@@ -122,7 +122,7 @@ def test_an_error_in_ranks_is_shown_by_notebooks_charts_pages_and_files(twins):
         assert set(answer.to_pandas(intervals=True)["m_off"]) == {off}
         found = served.call("ana", "POST", "/queries", json={"sql": question, "epsilon": 0.1})
         receipt = found.json()["receipt"]["id"]
-        logins = served.client.app.state.desk.logins
+        logins = served.client.app.state.server.logins
         cookie = logins.cookie(served.accounts.identify(served.tokens["ana"]))
         page = served.client.get(f"/answers/{receipt}", headers={"Cookie": f"{COOKIE}={cookie}"})
         assert page.text.count(words) >= len(answer)

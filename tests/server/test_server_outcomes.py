@@ -58,12 +58,12 @@ class Asked:
 def test_the_state_and_the_detail_of_a_job_agree(served, monkeypatch, fault, detail):
     """Waiting, running, failed by a refusal and by a fault: each says of itself what it is."""
     monkeypatch.setattr(jobs_module, "_RUNNING", 2)  # one of an account
-    desk, jobs = served.client.app.state.desk, jobs_module.Jobs()
+    server, jobs = served.client.app.state.server, jobs_module.Jobs()
     who = served.accounts.identify(served.tokens["ana"])
     asked = Asked(fault)
-    monkeypatch.setattr(type(desk), "session", lambda *_: asked)
+    monkeypatch.setattr(type(server), "session", lambda *_: asked)
     form = QueryForm(sql=COUNT, epsilon=0.1, wait=False)
-    first, second = (jobs.start(desk, who, form)["job"] for _ in range(2))
+    first, second = (jobs.start(server, who, form)["job"] for _ in range(2))
     asked.begun.wait()
     seen = {name: jobs.find("ana", name) for name in (first, second)}
     assert (seen[first]["state"], seen[second]["state"]) == ("running", "waiting")

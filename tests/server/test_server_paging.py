@@ -95,13 +95,13 @@ def test_parts_that_cannot_be_are_refused(served):
 def test_a_client_follows_the_links(long, monkeypatch):
     with listening(long.client.app) as url:
         client = discreet.Client(url, long.tokens["ana"])
-        real, paths = client._wire._sent, []
+        real, paths = client._wire._send, []
 
         def sent(method, path, body):
             paths.append(path)
             return real(method, path.replace("limit=1000", "limit=5"), body)
 
-        monkeypatch.setattr(type(client._wire), "_sent", lambda _, *given: sent(*given))
+        monkeypatch.setattr(type(client._wire), "_send", lambda _, *given: sent(*given))
         found = list(client.history())
     assert [each["question"] for each in found] == [f"SELECT {n}" for n in range(COUNT)]
     assert len(paths) == 5
@@ -132,7 +132,7 @@ def test_pages_lead_to_older_ones(long, monkeypatch):
         assert ("Newest" in text) is (path != "/history")
         path = older(text)
     assert questions == [str(n) for n in reversed(range(COUNT))]
-    long.client.app.state.desk.watch.look()
+    long.client.app.state.server.watch.look()
     path, sequences = "/custodian/ledger", []
     while path is not None:
         text = read(long, "cora", path)

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.schema.column import KINDS
 from discreet.schema.format import Format
-from discreet.server.pages.format_forms import declared_of, fields_of
+from discreet.server.pages.format_forms import fields_of, read_declared
 from discreet.server.pages.shared import Form
 from support.served_vault import serve_vault
 
@@ -245,7 +245,7 @@ def test_every_kind_of_a_column_and_every_fact_of_a_format_is_on_the_page(served
     for each in (given, Format(), Format(delimiter="^", quote="", thousands="_")):
         sent = {f"format-{name}": value for name, value in fields_of(each).items() if value}
         sent = {name: "1" if value is True else value for name, value in sent.items()}
-        assert Format(**declared_of(Form({"format-given": "1", **sent}))) == each
+        assert Format(**read_declared(Form({"format-given": "1", **sent}))) == each
     (served.folder / "stays.csv").unlink()
 
 

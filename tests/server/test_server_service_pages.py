@@ -21,7 +21,7 @@ class Reader:
 
     def __init__(self, served, who):
         self.served = served
-        logins = served.client.app.state.desk.logins
+        logins = served.client.app.state.server.logins
         value = logins.cookie(served.accounts.identify(served.tokens[who]))
         self.csrf = logins.read(value).csrf
         self.headers = {"Cookie": f"{COOKIE}={value}", "Accept": "text/html"}

@@ -245,9 +245,9 @@ def test_an_outcome_that_is_told_when_it_is_ready_is_noticed(name, base, tmp_pat
 
         return grid.clock.race(done, until)
 
-    def told(desk, who, **page):
-        known = {"number": 10**6} if desk.curator._grid.clock in ready else {"number": 10**5}
-        return [*history(desk, who, **page), known]
+    def told(server, who, **page):
+        known = {"number": 10**6} if server.curator._grid.clock in ready else {"number": 10**5}
+        return [*history(server, who, **page), known]
 
     looks = {"GET /api/v1/history": ("bob",)}
     check_all_worlds_say_the_same(name, looks, base, tmp_path / "sound")

@@ -61,7 +61,7 @@ def test_pages_check_no_old_entry_again(served, monkeypatch):
 
 
 def test_a_page_says_when_all_of_it_was_checked(served):
-    watch = served.client.app.state.desk.watch
+    watch = served.client.app.state.server.watch
     for path in ("/custodian", "/custodian/ledger"):
         assert "are being verified now" in page(served, path).text
     watch._now = lambda: datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -74,7 +74,7 @@ def test_a_page_says_when_all_of_it_was_checked(served):
 def test_an_old_entry_that_was_changed_is_found_told_and_stops_answers(served):
     asked = {"sql": COUNT, "epsilon": 0.1}
     assert served.call("ana", "POST", "/queries", json=asked).status_code == 200
-    watch = served.client.app.state.desk.watch
+    watch = served.client.app.state.server.watch
     watch._now = lambda: datetime(2030, 1, 1, tzinfo=UTC)
     watch.look()
     (memo,) = (each.memo for each in served.curator.ledger.entries() if each.act == "charge")
@@ -132,7 +132,7 @@ def test_others_read_and_charge_while_everything_is_checked(served, monkeypatch)
         take(chain, connection, seal)
 
     monkeypatch.setattr(_chain.Chain, "_take", slow)
-    watch = served.client.app.state.desk.watch
+    watch = served.client.app.state.server.watch
     thread = threading.Thread(target=watch.look)
     checking.append(thread)
     thread.start()
@@ -204,7 +204,7 @@ def test_the_background_check_goes_on_until_it_is_closed(tmp_path, monkeypatch):
 
 
 def test_a_server_that_was_checked_before_it_listened_refuses_at_once(served):
-    watch = served.client.app.state.desk.watch
+    watch = served.client.app.state.server.watch
     changed(served, 'UPDATE entries SET memo = \'{"x":"y"}\' WHERE sequence = 1')
     watch.look()
     with pytest.raises(Unavailable, match="is not sound"):

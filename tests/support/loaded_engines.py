@@ -169,7 +169,7 @@ class LoadedSpark(LoadedEngine):
     @property
     def session(self) -> Any:
         """The engine's session."""
-        return self.engine._opened()
+        return self.engine._open()
 
     def run(self, sql: str) -> None:
         self.session.sql(sql)

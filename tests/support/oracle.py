@@ -198,7 +198,7 @@ def _keys(made: Plan, groups: list[Key]) -> list[Key]:
     if not made.domains:
         return [() for _ in groups]
     codes = zip(*groups, strict=True)
-    named = [domain.named(each) for domain, each in zip(made.domains, codes, strict=False)]
+    named = [domain.name_codes(each) for domain, each in zip(made.domains, codes, strict=False)]
     return [tuple(map(label, each)) for each in zip(*named, strict=True)]
 
 

@@ -161,14 +161,14 @@ def world_of(base: dict[str, Any], folder: Path, mode: str) -> Iterator[World]:
     clock = HeldClock()
     with Curator.open(folder / "vault", clock=clock, price_floor=0) as curator:
         warehouse = curator._warehouse
-        warehouse.engines.lanes = Lanes(lambda names: Odd(warehouse._opened(names), clock, mode))
+        warehouse.engines.lanes = Lanes(lambda names: Odd(warehouse._open(names), clock, mode))
         app = application(curator, Settings(roots=(base["folder"],)))
         with TestClient(app, base_url="http://127.0.0.1") as client:
-            desk = app.state.desk
+            server = app.state.server
             cookies, csrf = {}, {}
             for name, token in base["tokens"].items():
-                cookies[name] = desk.logins.cookie(desk.accounts.identify(token))
-                csrf[name] = desk.logins.read(cookies[name]).csrf
+                cookies[name] = server.logins.cookie(server.accounts.identify(token))
+                csrf[name] = server.logins.read(cookies[name]).csrf
             world = World(client, clock, curator, base["tokens"], cookies, csrf)
             yield world
             clock.go_on()  # whoever still waits goes on

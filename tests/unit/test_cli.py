@@ -75,7 +75,7 @@ def test_completion_can_be_installed():
     ],
 )
 def test_refusals_become_one_line_and_a_status(error, status, capsys):
-    @shared.refusing
+    @shared.print_refusals
     def command() -> None:
         raise error("epsilon is -1; it must not be negative.")
 
@@ -89,7 +89,7 @@ def test_refusals_become_one_line_and_a_status(error, status, capsys):
 
 
 def test_a_file_that_cannot_be_written_is_bad_input(capsys):
-    @shared.refusing
+    @shared.print_refusals
     def command() -> None:
         open("no/such/folder/file", "w").close()
 

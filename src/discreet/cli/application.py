@@ -26,7 +26,7 @@ from discreet.cli.commands import (
     synopsis,
     synth,
 )
-from discreet.cli.shared import refusing
+from discreet.cli.shared import print_refusals
 
 __all__ = ["app"]
 
@@ -50,7 +50,7 @@ def _root(
     """A trusted curator for sensitive tables."""
 
 
-@refusing
+@print_refusals
 def _demo(
     output: Annotated[
         Path, typer.Option("--output", help="Folder for data, vault and chart; made if needed.")

@@ -25,24 +25,19 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
     from discreet.curator.curator import Curator
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from discreet.curator.curator import Curator
     from discreet.curator.session import Session
 
 __all__ = [
     "GRID_SECONDS",
-    "advised",
     "existing_vault",
-    "finished",
+    "hold_interrupts",
+    "name_vault",
     "new_console",
     "print_json",
+    "print_refusals",
     "progress_bar",
     "publishing_session",
-    "refusing",
-    "telling",
+    "tell_interrupts",
     "vault",
     "waiting",
     "write_page",
@@ -156,28 +151,28 @@ def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Cu
     return vault(folder, grid_seconds=grid_seconds)
 
 
-def advised(text: str, folder: Path | None) -> str:
+def name_vault(text: str, folder: Path | None) -> str:
     """The text, whose commands name the vault in use where they would take another without.
 
-    >>> advised("Next: discreet grant NAME --epsilon E", Path("my vault"))
+    >>> name_vault("Next: discreet grant NAME --epsilon E", Path("my vault"))
     "Next: discreet grant NAME --epsilon E --vault 'my vault'"
-    >>> advised("`discreet init FILE` writes one.", Path("my vault"))
+    >>> name_vault("`discreet init FILE` writes one.", Path("my vault"))
     '`discreet init FILE` writes one.'
     """
     if folder is None or folder == Path(os.environ.get(VAULT) or "vault"):
         return text
 
-    def named(command: re.Match[str]) -> str:
+    def add_option(command: re.Match[str]) -> str:
         without = (command[1] or command[2]) in _WITHOUT_VAULT or "--vault" in command[0]
         return command[0] if without else f"{command[0]} --vault {shlex.quote(str(folder))}"
 
-    return _ADVICE.sub(named, text)
+    return _ADVICE.sub(add_option, text)
 
 
-def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+def hold_interrupts(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, with Ctrl-C held back once it has charged something: what is paid is stored.
 
-    >>> finished(lambda: 3)()
+    >>> hold_interrupts(lambda: 3)()
     3
     """
 
@@ -191,29 +186,29 @@ def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
     return to_its_end
 
 
-def telling(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+def tell_interrupts(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, which stops at once on Ctrl-C and says whether what it has paid for is kept.
 
-    >>> telling(lambda: 3)()
+    >>> tell_interrupts(lambda: 3)()
     3
     """
 
     @functools.wraps(command)
-    def told(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+    def run_told(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
         from discreet.curator import interrupts
 
         with interrupts.telling():
             return command(*arguments, **options)
 
-    return told
+    return run_told
 
 
 def _options(command: Callable[..., Any]) -> dict[str, str]:
     """How a command spells what Python calls by a name: by that of its option, or of its own."""
     spellings: dict[str, str] = {}
     for name, parameter in inspect.signature(command).parameters.items():
-        for each in getattr(parameter.annotation, "__metadata__", ()):
-            flag = getattr(each, "default", None)  # in Annotated, the first word is the option's
+        for option in getattr(parameter.annotation, "__metadata__", ()):
+            flag = getattr(option, "default", None)  # in Annotated, the first word is the option's
             if isinstance(flag, str) and flag.startswith("--"):
                 spelt = f"{flag} {{}}"
                 spellings |= {name: spelt, flag.removeprefix("--").replace("-", "_"): spelt}
@@ -228,28 +223,28 @@ def _folder(command: Callable[..., Any], options: dict[str, Any]) -> Path | None
     return None
 
 
-def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+def print_refusals(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, with refusals said in a line and a status: 1 refused, 2 bad input.
 
     Messages of this package carry no data, and others are not shown.
     >>> def command() -> None:
     ...     raise InvalidValue("epsilon is -1; it must be above 0.")
     >>> try:
-    ...     refusing(command)()
+    ...     print_refusals(command)()
     ... except typer.Exit as stop:
     ...     print(stop.exit_code)
     2
     """
 
     @functools.wraps(command)
-    def guarded(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+    def run_guarded(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
         try:
             return command(*arguments, **options)
         except DiscreetError as refusal:
             from discreet.report.words import refusal_text, respell
 
-            told = respell(refusal_text(refusal), _options(command))
-            typer.echo(f"discreet: {advised(told, _folder(command, options))}", err=True)
+            words = respell(refusal_text(refusal), _options(command))
+            typer.echo(f"discreet: {name_vault(words, _folder(command, options))}", err=True)
             raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
         except KeyboardInterrupt as stop:
             typer.echo(f"discreet: {str(stop) or 'interrupted.'}", err=True)
@@ -260,7 +255,7 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
             typer.echo(f"discreet: {where}: {reason}.", err=True)
             raise typer.Exit(2) from None
 
-    return guarded
+    return run_guarded
 
 
 def publishing_session(curator: "Curator", table: str, analyst: str | None) -> "Session":

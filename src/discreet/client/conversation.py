@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.client.services import RemoteCounter, RemoteMonitor, RemoteSynopsis
-from discreet.client.wire import Wire, quoted
+from discreet.client.wire import Wire, quote
 from discreet.curator.answer import Answer
 from discreet.curator.question import Question
 from discreet.curator.replay import from_facts
@@ -32,12 +32,7 @@ class Client:
     __slots__ = ("_wire",)
 
     def __init__(
-        self,
-        url: str,
-        token: str,
-        *,
-        seconds: float = 60,
-        context: ssl.SSLContext | None = None,
+        self, url: str, token: str, *, seconds: float = 60, context: ssl.SSLContext | None = None
     ) -> None:
         self._wire = Wire(url, token, seconds=seconds, context=context)
 
@@ -47,9 +42,9 @@ class Client:
     @property
     def remaining(self) -> Remaining:
         """What the analyst's own budget still admits."""
-        left = self._wire.call("GET", "/budget")["remaining"]
-        rho = None if left["rho"] is None else rational(left["rho"])
-        return Remaining(epsilon=rational(left["epsilon"]), delta=rational(left["delta"]), rho=rho)
+        own = self._wire.call("GET", "/budget")["remaining"]
+        rho = None if own["rho"] is None else rational(own["rho"])
+        return Remaining(epsilon=rational(own["epsilon"]), delta=rational(own["delta"]), rho=rho)
 
     def explain(
         self,
@@ -64,17 +59,7 @@ class Client:
         max_rows_contributed: int | None = None,
     ) -> dict[str, Any]:
         """What a question would cost and how exact it would be. Costs nothing."""
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        )
-        return dict(self._wire.call("POST", "/explain", question.body()))
+        return dict(self._wire.call("POST", "/explain", Question.among(locals()).body()))
 
     def sql(
         self,
@@ -93,17 +78,7 @@ class Client:
 
         Privacy: `explain` with the same arguments shows the guarantee and its cost.
         """
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        )
-        body = question.body()
+        body = Question.among(locals()).body()
         if key is not None:
             body["key"] = key
         reply = self._wire.call("POST", "/queries", body)
@@ -114,7 +89,7 @@ class Client:
 
     def answer(self, receipt: str) -> Answer:
         """An answer that was paid for before, by the id of its receipt."""
-        return _answer(self._wire.call("GET", f"/answers/{quoted(receipt)}"))
+        return _answer(self._wire.call("GET", f"/answers/{quote(receipt)}"))
 
     @property
     def transcript(self) -> list[Answer | dict[str, Any]]:
@@ -122,8 +97,8 @@ class Client:
         of `history`.
         """
         return [
-            self.answer(each["id"]) if each["outcome"] == "answer" else each
-            for each in self.history()
+            self.answer(charge["id"]) if charge["outcome"] == "answer" else charge
+            for charge in self.history()
         ]
 
     def history(self) -> Iterator[dict[str, Any]]:
@@ -131,7 +106,7 @@ class Client:
 
         What they have `spent` adds up to what the account has.
         """
-        return self._wire.listed("/history?limit=1000")
+        return self._wire.list_all("/history?limit=1000")
 
     @property
     def tables(self) -> Tables:
@@ -141,7 +116,10 @@ class Client:
     @property
     def monitors(self) -> list[RemoteMonitor]:
         """The analyst's monitors."""
-        return [self.monitor(each["name"]) for each in self._wire.listed("/monitors?limit=1000")]
+        return list(map(self.monitor, self._names("monitors")))
+
+    def _names(self, services: str) -> list[str]:
+        return [service["name"] for service in self._wire.list_all(f"/{services}?limit=1000")]
 
     def monitor(self, name: str) -> RemoteMonitor:
         """A monitor that was begun before, by its name.
@@ -166,15 +144,15 @@ class Client:
 
         Privacy: the price of a run; see `discreet.streams.Monitor.open`.
         """
-        given = {"threshold": threshold, "epsilon": epsilon, "rho": rho, "numbers": numbers}
-        body = {"name": name, "sql": sql, "alarms": alarms, **_floats(given)}
+        numeric = {"threshold": threshold, "epsilon": epsilon, "rho": rho, "numbers": numbers}
+        body = {"name": name, "sql": sql, "alarms": alarms, **_floats(numeric)}
         self._wire.call("POST", "/monitors", body)
         return self.monitor(name)
 
     @property
     def counters(self) -> list[RemoteCounter]:
         """The analyst's counters."""
-        return [self.counter(each["name"]) for each in self._wire.listed("/counters?limit=1000")]
+        return list(map(self.counter, self._names("counters")))
 
     def counter(self, name: str) -> RemoteCounter:
         """A counter that was begun before, by its name.
@@ -207,7 +185,7 @@ class Client:
     @property
     def synopses(self) -> list[RemoteSynopsis]:
         """The analyst's synopses."""
-        return [self.synopsis(each["name"]) for each in self._wire.listed("/synopses?limit=1000")]
+        return list(map(self.synopsis, self._names("synopses")))
 
     def synopsis(self, name: str) -> RemoteSynopsis:
         """A synopsis that was begun before, by its name.
@@ -239,8 +217,8 @@ class Client:
         return self.synopsis(name)
 
 
-def _floats(given: Mapping[str, Number | None]) -> dict[str, Any]:
-    return {key: float(rational(value)) for key, value in given.items() if value is not None}
+def _floats(terms: Mapping[str, Number | None]) -> dict[str, Any]:
+    return {key: float(rational(value)) for key, value in terms.items() if value is not None}
 
 
 def _answer(reply: Mapping[str, Any]) -> Answer:

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from discreet.client.wire import Wire, quoted
+from discreet.client.wire import Wire, quote
 from discreet.rationals import Number, rational
 
 __all__ = ["RemoteCounter", "RemoteMonitor", "RemoteSynopsis"]
@@ -41,8 +41,9 @@ class RemoteMonitor:
 
         Paid for by the run; see `discreet.streams.Monitor`.
         """
-        given = {"sql": sql, "threshold": _number(threshold)}
-        body = {name: value for name, value in given.items() if value is not None}
+        body: dict[str, Any] = {} if sql is None else {"sql": sql}
+        if threshold is not None:
+            body["threshold"] = float(rational(threshold))
         return dict(self._wire.call("POST", self._path("/checks"), body))
 
     def renew(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class RemoteMonitor:
         return dict(self._wire.call("POST", self._path("/runs")))
 
     def _path(self, rest: str = "") -> str:
-        return f"/monitors/{quoted(self.name)}{rest}"
+        return f"/monitors/{quote(self.name)}{rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class RemoteCounter:
     @property
     def values(self) -> dict[str, Any]:
         """The question, whom it protects, and the points so far."""
-        return dict(self._wire.call("GET", f"/counters/{quoted(self.name)}"))
+        return dict(self._wire.call("GET", f"/counters/{quote(self.name)}"))
 
     @property
     def points(self) -> list[dict[str, Any]]:
@@ -84,7 +85,7 @@ class RemoteCounter:
 
         Paid for when it began; see `discreet.streams.Counter`.
         """
-        path = f"/counters/{quoted(self.name)}/points"
+        path = f"/counters/{quote(self.name)}/points"
         return list(self._wire.call("POST", path, {"upto": upto.isoformat()}))
 
 
@@ -127,8 +128,4 @@ class RemoteSynopsis:
         Path(path).write_bytes(self._wire.content(self._path("/file")))
 
     def _path(self, rest: str = "") -> str:
-        return f"/synopses/{quoted(self.name)}{rest}"
-
-
-def _number(value: Number | None) -> float | None:
-    return None if value is None else float(rational(value))
+        return f"/synopses/{quote(self.name)}{rest}"

@@ -15,7 +15,7 @@ from typing import Any
 from discreet import errors
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
-__all__ = ["Wire", "quoted"]
+__all__ = ["Wire", "quote"]
 
 _ERRORS = {
     "invalid-value": "InvalidValue",
@@ -59,24 +59,24 @@ class Wire:
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The JSON of one answer."""
-        return self._read(self._sent(method, path, body)[0])
+        return self._read(self._send(method, path, body)[0])
 
     def content(self, path: str) -> bytes:
         """The bytes of a file that the server gives."""
-        return self._sent("GET", path, None)[0]
+        return self._send("GET", path, None)[0]
 
-    def listed(self, path: str) -> Iterator[dict[str, Any]]:
+    def list_all(self, path: str) -> Iterator[dict[str, Any]]:
         """Everything in a list, part by part, as the server's links lead on."""
         following: str | None = path
         while following is not None:
-            body, link = self._sent("GET", following, None)
+            body, link = self._send("GET", following, None)
             yield from self._read(body)
             following_link = _NEXT.search(link)
             following = (
                 None if following_link is None else following_link.group(1).removeprefix(_PREFIX)
             )
 
-    def _sent(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[bytes, str]:
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[bytes, str]:
         """What one request brings: the body, and the links beside it."""
         request = urllib.request.Request(
             f"{self.url}{_PREFIX}{path}",
@@ -94,7 +94,7 @@ class Wire:
         except urllib.error.HTTPError as refusal:
             raise _refusal(refusal) from None
         except (OSError, ValueError, http.client.HTTPException) as failure:
-            raise self._lost(failure) from None
+            raise self._explain_loss(failure) from None
 
     def _opener(self) -> urllib.request.OpenerDirector:
         """What opens addresses, without what follows redirections: the token would follow too."""
@@ -112,19 +112,19 @@ class Wire:
         try:
             return json.loads(body)
         except ValueError as failure:
-            raise self._lost(failure) from None
+            raise self._explain_loss(failure) from None
 
-    def _lost(self, failure: Exception) -> Unavailable:
+    def _explain_loss(self, failure: Exception) -> Unavailable:
         return Unavailable(
             f"{self.url} cannot be reached ({type(failure).__name__}); a question that was "
             "sent may have been charged: ask again with the same key."
         )
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as a part of an address.
 
-    >>> quoted("a/b")
+    >>> quote("a/b")
     'a%2Fb'
     """
     return urllib.parse.quote(name, safe="")

@@ -275,7 +275,7 @@ class Access:
                 watched.begin(lane.engine, lane)
                 payment.make()
                 seconds = measurement.working_seconds
-                return _on_time(self.grid, seconds, plan.sql, lane, release, bits)
+                return _release_on_time(self.grid, seconds, plan.sql, lane, release, bits)
         except DiscreetError as failure:
             if not payment.made:
                 raise
@@ -358,20 +358,20 @@ class _Watched:
         self._before: str | None = None
 
     def begin(self, engine: Engine, lane: Lane | None = None) -> None:
-        self._engine, self._lane, self._before = engine, lane, self._said(engine)
+        self._engine, self._lane, self._before = engine, lane, self._own_reason(engine)
 
     def cause(self) -> str:
         if self._lane is not None and self._lane.lost:
             return _LATE
-        said = self._said(self._engine)
+        said = self._own_reason(self._engine)
         return _UNUSABLE if said is None or said is self._before else cause_of(said)
 
-    def _said(self, engine: Engine | None) -> str | None:
+    def _own_reason(self, engine: Engine | None) -> str | None:
         said: str | None = getattr(engine, "last_failure", None)
         return said
 
 
-def _on_time(
+def _release_on_time(
     grid: ResponseGrid,
     seconds: Fraction,
     sql: str,

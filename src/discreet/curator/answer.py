@@ -89,9 +89,7 @@ class Answer:
 
     def _columns(self, columns: dict[str, Estimate]) -> dict[str, NDArray[Any]]:
         """Every column before HAVING, ORDER BY and LIMIT, keys included."""
-        out: dict[str, NDArray[Any]] = {}
-        for name, labels in self._released.keys().items():
-            out[name] = _column(labels)
+        out = {name: _column(labels) for name, labels in self._released.keys().items()}
         for output in self.plan.query.outputs:
             place = simple_measure(self.plan, output.expression)
             chosen = find_picked(self.plan, output.expression)
@@ -123,14 +121,14 @@ class Answer:
         infinitely many where a quantile is chosen from buckets, for which see `buckets`.
         """
         columns = self._estimates(confidence)
-        ranks = self._ranked()
+        ranks = self._find_ranked()
         off = {name: ranks_off(self.plan, ranks[name], confidence) for name in ranks}
         return [
             {
                 name: (-off[name], off[name])
                 if name in off
-                else (float(each.low[row]), float(each.high[row]))
-                for name, each in columns.items()
+                else (float(column.low[row]), float(column.high[row]))
+                for name, column in columns.items()
             }
             for row in self._rows
         ]
@@ -140,10 +138,10 @@ class Answer:
         mine, other = self.plan, wanted
         same = [
             (
-                [table.version for table in each.tables],
-                (each.query.source, each.query.where, each.query.keys, each.query.options),
+                [table.version for table in plan.tables],
+                (plan.query.source, plan.query.where, plan.query.keys, plan.query.options),
             )
-            for each in (mine, other)
+            for plan in (mine, other)
         ]
         needed = other.measures[0]
         if same[0] != same[1] or mine.selection is not None or needed not in mine.measures:
@@ -158,11 +156,12 @@ class Answer:
 
         Each with the place of its mechanism among the plan's choices.
         """
-        return {name: chosen.pick for name, chosen in self._ranked().items()}
+        return {name: chosen.pick for name, chosen in self._find_ranked().items()}
 
-    def _ranked(self) -> dict[str, Chosen]:
+    def _find_ranked(self) -> dict[str, Chosen]:
         choices = {
-            each.name: find_ranked(self.plan, each.expression) for each in self.plan.query.outputs
+            output.name: find_ranked(self.plan, output.expression)
+            for output in self.plan.query.outputs
         }
         return {name: chosen for name, chosen in choices.items() if chosen is not None}
 
@@ -173,7 +172,7 @@ class Answer:
         value of the answer is the bucket's middle, whose own rank can be off by more.
         """
         columns = buckets(self._released, confidence)
-        return [{name: each[row] for name, each in columns.items()} for row in self._rows]
+        return [{name: values[row] for name, values in columns.items()} for row in self._rows]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_dicts())
@@ -215,7 +214,7 @@ class Answer:
         A quantile from buckets has the ends of its bucket, some value of which is so far off.
         """
         intervals, buckets = self.intervals(confidence), self.buckets(confidence)
-        ranks = self._ranked()
+        ranks = self._find_ranked()
         columns: dict[str, list[Any]] = {}
 
         def add(name: str, values: list[Any]) -> None:
@@ -241,32 +240,32 @@ class Answer:
         `errors`: at 95% for True, or at the confidence that is given.
         """
         frame = _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
-        frame = frame.assign(**self._ends(intervals))
-        frame.attrs["notes"] = self._said()
+        frame = frame.assign(**self._error_columns(intervals))
+        frame.attrs["notes"] = self._note_texts()
         return frame
 
     def to_polars(self, *, intervals: Number | None = None) -> Any:
         """A polars data frame; its attribute `attrs` has the notes, `intervals` as in
         `to_pandas`.
         """
-        frame = _library("polars").DataFrame(self._lists() | self._ends(intervals))
-        frame.attrs = {"notes": self._said()}  # of this frame only: polars keeps none
+        frame = _library("polars").DataFrame(self._column_lists() | self._error_columns(intervals))
+        frame.attrs = {"notes": self._note_texts()}  # of this frame only: polars keeps none
         return frame
 
     def to_arrow(self, *, intervals: Number | None = None) -> Any:
         """An Arrow table; its metadata has the notes, as JSON; `intervals` as in `to_pandas`."""
-        table = _library("pyarrow").table(self._lists() | self._ends(intervals))
-        return table.replace_schema_metadata({"notes": json.dumps(self._said())})
+        table = _library("pyarrow").table(self._column_lists() | self._error_columns(intervals))
+        return table.replace_schema_metadata({"notes": json.dumps(self._note_texts())})
 
-    def _ends(self, intervals: Number | None) -> dict[str, list[Any]]:
+    def _error_columns(self, intervals: Number | None) -> dict[str, list[Any]]:
         if intervals is None or intervals is False:
             return {}
         return self.errors(_CONFIDENCE if intervals is True else intervals)
 
-    def _said(self) -> list[str]:
+    def _note_texts(self) -> list[str]:
         return [str(note) for note in self.notes]
 
-    def _lists(self) -> dict[str, list[Any]]:
+    def _column_lists(self) -> dict[str, list[Any]]:
         """Columns for libraries without integers beyond 64 bits: wide ones become floats."""
         rows = self.to_dicts()
         lists = {name: [row[name] for row in rows] for name in self.columns}
@@ -307,13 +306,13 @@ class Answer:
             rows,
             group=", ".join(keys),
             value=value,
-            beside=self._promise(value),
+            beside=self._error_words(value),
             notes=[note.text for note in self.notes],
         )
 
-    def _promise(self, name: str) -> str:
+    def _error_words(self, name: str) -> str:
         """What a chart's title says of the error of a column."""
-        chosen = self._ranked().get(name)
+        chosen = self._find_ranked().get(name)
         if chosen is None:
             return "with 95% intervals"
         pick, choice = self.plan.picks[chosen.pick], self.plan.choices[chosen.pick]
@@ -327,12 +326,15 @@ class Answer:
 
     def _repr_html_(self) -> str:
         columns = self.shown()
-        head = "".join(f"<th>{escape(each.name)}</th>" for each in columns)
+        head = "".join(f"<th>{escape(column.name)}</th>" for column in columns)
         cells = [
-            [_cell(value, beside) for value, beside in zip(each.values, each.beside, strict=True)]
-            if each.beside
-            else [escape(value) for value in each.values]
-            for each in columns
+            [
+                f"{escape(value)} <small>{escape(beside)}</small>"
+                for value, beside in zip(column.values, column.beside, strict=True)
+            ]
+            if column.beside
+            else [escape(value) for value in column.values]
+            for column in columns
         ]
         body = "".join(
             f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
@@ -363,12 +365,8 @@ def _column(labels: list[Label]) -> NDArray[Any]:
     """Numbers as an array of them where they fit; texts and dates as they are, to the last byte."""
     if not labels or not isinstance(labels[0], int | float):
         return np.array(labels, dtype=object)
-    wide = any(isinstance(each, int) and abs(each) >= _WIDEST for each in labels)
+    wide = any(isinstance(label, int) and abs(label) >= _WIDEST for label in labels)
     return np.array(labels, dtype=object if wide else None)
-
-
-def _cell(value: str, beside: str) -> str:
-    return f"{escape(value)} <small>{escape(beside)}</small>"
 
 
 def _item(note: Note) -> str:

@@ -57,14 +57,14 @@ def show_columns(
             columns.append(Shown(name, tuple(number_text(row[name]) for row in rows)))
             continue
         ends = [row[name] for row in intervals]
-        places, beside = _beside(plan, noisy[name], ends, [row.get(name) for row in buckets])
+        places, beside = _format_beside(plan, noisy[name], ends, [row.get(name) for row in buckets])
         values = tuple(number_text(row[name], places) for row in rows)
-        kept = () if isinstance(noisy[name], IntervalEnd) else tuple(beside)
-        columns.append(Shown(name, values, kept))
+        shown_beside = () if isinstance(noisy[name], IntervalEnd) else tuple(beside)
+        columns.append(Shown(name, values, shown_beside))
     return tuple(columns)
 
 
-def _beside(
+def _format_beside(
     plan: Plan,
     expression: Expression,
     intervals: list[tuple[float, float]],
@@ -74,11 +74,11 @@ def _beside(
     chosen = find_ranked(plan, expression)
     if chosen is None:
         places = decimals(intervals)
-        return places, [interval_text(each, places) for each in intervals]
+        return places, [interval_text(interval, places) for interval in intervals]
     pick = plan.picks[chosen.pick]
     places = places_of(pick.step)
     if pick.width > 1:
-        return places, [bucket_text(each, places) for each in buckets if each is not None]
+        return places, [bucket_text(bucket, places) for bucket in buckets if bucket is not None]
     return places, [off_text(most, chosen.statistic) for _, most in intervals]
 
 

@@ -70,8 +70,8 @@ class Buckets:
         /* bounds of age */ SELECT CASE WHEN "age" <= 32 THEN 0 WHEN "age" <= 40 THEN 1 END \
 AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
         """
-        taken = [*(column.name for column in self.table.columns), self.table.unit or ""]
-        key, count = (free_name(name, taken) for name in ("bucket", "rows"))
+        used = [*(column.name for column in self.table.columns), self.table.unit or ""]
+        key, count = (free_name(name, used) for name in ("bucket", "rows"))
         name, step = self.column.name, self.column.step
         # In steps, both sides of a comparison are integers of the lattice.
         steps = f'"{name}"' if step == 1 else f'"{name}" / ({step})'
@@ -160,12 +160,12 @@ class Bounds:
     @property
     def lower(self) -> int | float | None:
         """The estimated lower bound; None if no bucket cleared the threshold."""
-        return None if self.ends is None else _plain(self.ends[0])
+        return None if self.ends is None else _plain_number(self.ends[0])
 
     @property
     def upper(self) -> int | float | None:
         """The estimated upper bound; None if no bucket cleared the threshold."""
-        return None if self.ends is None else _plain(self.ends[1])
+        return None if self.ends is None else _plain_number(self.ends[1])
 
     @property
     def share(self) -> float | None:
@@ -209,7 +209,7 @@ class Bounds:
             "confidence": self.confidence,
             "cost": dict(self.cost),
             "free": self.free,
-            "notes": [{"text": each.text, "ask": each.ask or None} for each in self.notes],
+            "notes": [{"text": note.text, "ask": note.ask or None} for note in self.notes],
         }
 
     def __repr__(self) -> str:
@@ -223,11 +223,11 @@ class Bounds:
 
 def failure_probability(value: Number) -> Fraction:
     """Read a failure probability: above 0 and at most 1/2."""
-    given = positive(value, "failure")
-    if given > Fraction(1, 2):
+    failure = positive(value, "failure")
+    if failure > Fraction(1, 2):
         raise InvalidValue(f"failure is {value!s:.40}; it must be at most 1/2.")
-    return given
+    return failure
 
 
-def _plain(value: Fraction) -> int | float:
+def _plain_number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)

@@ -50,10 +50,10 @@ class Curator:
         most_groups: int = GROUP_LIMIT,
         clock: Clock | None = None,
     ) -> None:
-        given: object = vault
-        if not isinstance(given, Vault):
+        raw: object = vault
+        if not isinstance(raw, Vault):
             raise InvalidValue(
-                f"a curator is made of an open vault, not of {given!r:.80}; write "
+                f"a curator is made of an open vault, not of {raw!r:.80}; write "
                 "Curator.open(folder)."
             )
         self._grid = ResponseGrid(seconds=grid_seconds, clock=clock)
@@ -162,21 +162,21 @@ class Curator:
         `on_report` gets what could not be read of the source, for the custodian alone. New data is
         not new budget.
         """
-        self._warehouse.refresh(self._meant(name), on_progress=on_progress, on_report=on_report)
+        self._warehouse.refresh(self._spell(name), on_progress=on_progress, on_report=on_report)
 
     def report(self, name: str) -> SourceReport | None:
         """What could not be read when this curator last added or refreshed a table.
 
         None if it did neither. Exact, for the custodian alone; kept in memory only.
         """
-        return self._warehouse.report(self._meant(name))
+        return self._warehouse.report(self._spell(name))
 
     def inspect(self, name: str) -> dict[str, Any]:
         """What the bounds drop and clamp: exact, for the custodian, not for release.
 
         Bounds chosen after looking depend on data.
         """
-        return self._warehouse.inspect(self._meant(name))
+        return self._warehouse.inspect(self._spell(name))
 
     def inspect_cells(self, plan: Plan) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
         """The exact cells of a plan, uncharged: for the custodian, not for release.
@@ -192,7 +192,7 @@ class Curator:
         """
         return prepare_rows(self._warehouse, table, tuple(columns), question)
 
-    def _meant(self, name: str) -> str:
+    def _spell(self, name: str) -> str:
         """The table's own name; an unknown one is refused further on."""
         return spelt_as(name, self._warehouse.tables()) or name
 
@@ -232,10 +232,10 @@ class Curator:
         return self._grid.deadline(plan.working_seconds)
 
 
-def _check_schema(given: object) -> None:
-    if not isinstance(given, str | Path | Mapping | Table):
+def _check_schema(raw: object) -> None:
+    if not isinstance(raw, str | Path | Mapping | Table):
         raise InvalidValue(
-            f"the schema is {with_article(type(given).__name__)}; write its file, "
+            f"the schema is {with_article(type(raw).__name__)}; write its file, "
             "add('visits.toml'), and hand over a data frame beside it, "
             "add('visits.toml', data=frame)."
         )

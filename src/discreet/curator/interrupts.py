@@ -11,15 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = [
-    "Interrupted",
-    "STORED",
-    "charging",
-    "finishing",
-    "handing_over",
-    "keeping",
-    "telling",
-]
+__all__ = ["Interrupted", "STORED", "charging", "finishing", "handing_over", "keeping", "telling"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

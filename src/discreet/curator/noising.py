@@ -60,9 +60,9 @@ def exact_cells(plan: Plan, rows: list[Row]) -> tuple[NDArray[np.int64], tuple[N
     sums = _sums(plan, rows)
     groups = _keep_declared(plan, list(sums))
     known: list[dict[Code, int]] = [
-        {code: place for place, code in enumerate(each.codes)} for each in plan.domains
+        {code: place for place, code in enumerate(domain.codes)} for domain in plan.domains
     ]
-    places = [[each[code] for each, code in zip(known, group, strict=True)] for group in groups]
+    places = [[places[code] for places, code in zip(known, group, strict=True)] for group in groups]
     shaped = np.array(places, dtype=np.int64).reshape(len(groups), len(known))
     return shaped, tuple(_measures(plan, sums, groups))
 
@@ -82,13 +82,13 @@ def _select_groups(
     place = plan.engine_columns.index(selection.counted)
     if isinstance(selection, TopGroups):
         exact = np.array([sums[group][place] if group in sums else 0 for group in plan.groups])
-        return tuple(plan.groups[each] for each in selection.release(exact, bits)), {}
+        return tuple(plan.groups[place] for place in selection.release(exact, bits)), {}
     groups = _keep_declared(plan, [group for group, row in sums.items() if row[place]])
     exact = np.array([sums[group][place] for group in groups], dtype=np.int64)
     if isinstance(selection, OptimalKeys):
-        return tuple(groups[each] for each in selection.release(exact, bits)), {}
+        return tuple(groups[place] for place in selection.release(exact, bits)), {}
     chosen, noisy = selection.release(exact, bits)
-    return tuple(groups[each] for each in chosen), {selection.place: noisy}
+    return tuple(groups[place] for place in chosen), {selection.place: noisy}
 
 
 def _keep_declared(plan: Plan, groups: list[Group]) -> list[Group]:

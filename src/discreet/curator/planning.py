@@ -73,7 +73,7 @@ class Planner:
             tables = self.warehouse.tables()
             query = self.warehouse.questions.read(sql, tables, analyst=self.analyst)
             (table, relation), *others = self._read_tables(query.tables)
-            kept = self.warehouse.kept(table.name)
+            kept_tables = self.warehouse.kept(table.name)
             integers = self.warehouse.integer_units(query.tables)
             dialect = self.warehouse.dialect(query.tables[0])
             seconds = self._seconds(query)
@@ -88,7 +88,7 @@ class Planner:
             delta=delta_of(analyst, population, delta=delta),
             limit=self.most_groups,
             relation=relation,
-            kept=kept,
+            kept=kept_tables,
             others=tuple(others),
             integer_units=integers,
             question=sql,

@@ -80,7 +80,7 @@ def delta_of(analyst: Account, population: Account, *, delta: Number | None) -> 
         return None
     if delta is not None:
         return _within(delta, "delta")
-    return min(each.delta - each.conversion_delta for each in (analyst, population)) / 10
+    return min(account.delta - account.conversion_delta for account in (analyst, population)) / 10
 
 
 def _within(value: Number, name: str) -> Fraction:

@@ -34,6 +34,15 @@ class Question:
     max_groups_contributed: int | None = None
     max_rows_contributed: int | None = None
 
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> "Question":
+        """The question among all arguments of a function that takes its text and its terms.
+
+        >>> Question.among({"sql": "SELECT 1", "key": "today"} | dict.fromkeys(TERMS)).sql
+        'SELECT 1'
+        """
+        return cls(**{field.name: arguments[field.name] for field in fields(cls)})
+
     @property
     def needs_count(self) -> bool:
         """Whether only an error is named, so that an average needs to know how many rows it has."""
@@ -63,7 +72,7 @@ class Question:
         for name in _PRICES:
             price = getattr(self, name)
             if isinstance(price, Mapping):
-                options |= {f"{name} of {each}": str(rational(price[each])) for each in price}
+                options |= {f"{name} of {column}": str(rational(price[column])) for column in price}
             elif price is not None:
                 options[name] = str(rational(price))
         return Request.of(key, self.sql, options)
@@ -78,12 +87,12 @@ class Question:
         for name in TERMS:
             term = getattr(self, name)
             if isinstance(term, Mapping):
-                body[name] = {column: float(rational(each)) for column, each in term.items()}
+                body[name] = {column: float(rational(wanted)) for column, wanted in term.items()}
             elif term is not None:
                 body[name] = float(rational(term)) if name in _PRICES else term
         return body
 
 
 _PRICES = ("epsilon", "rho", "error", "delta")
-TERMS = tuple(each.name for each in fields(Question) if each.name != "sql")
+TERMS = tuple(field.name for field in fields(Question) if field.name != "sql")
 """The terms of a question beside its text, as every surface names them."""

@@ -15,7 +15,7 @@ from discreet.curator.answer import Answer, Receipt
 from discreet.encoding import digest
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
-from discreet.loss import Currency, Price
+from discreet.loss import Currency
 from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.keys import KeyDomain
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
@@ -30,14 +30,7 @@ from discreet.query.identity import QUERY_FORMS
 from discreet.query.parse import parse
 from discreet.schema.table import Table
 
-__all__ = [
-    "from_facts",
-    "public_facts",
-    "receipt_of",
-    "release_body",
-    "release_key",
-    "replay",
-]
+__all__ = ["from_facts", "public_facts", "receipt_of", "release_body", "release_key", "replay"]
 
 _DAY = 86_400  # seconds: a step for which the mistake made no difference
 _PERIODS = "periods of datetimes"
@@ -73,7 +66,7 @@ def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Re
         schema_version=", ".join(table.version for table in plan.tables),
         data_version=", ".join(map(str, data_versions)),
         cost=cost_of(plan.cost),
-        mechanisms=tuple(noise_of(each) for each in (*plan.noises, *plan.choices, *chosen)),
+        mechanisms=tuple(map(noise_of, (*plan.noises, *plan.choices, *chosen))),
     )
 
 
@@ -91,7 +84,7 @@ def public_facts(answer: Answer) -> dict[str, Any]:
     It is made from the answer, not from what is stored: bodies of earlier versions also say where
     the data lies.
     """
-    versions = [int(each) for each in answer.receipt.data_version.split(", ")]
+    versions = [int(version) for version in answer.receipt.data_version.split(", ")]
     return _list_facts(answer._released, tuple(versions))
 
 
@@ -101,7 +94,7 @@ def _list_facts(released: Released, data_versions: tuple[int, ...]) -> dict[str,
         "question": plan.question,
         "behind": plan.counts_for,
         "schemas": [table.public.to_json() for table in plan.tables],
-        "prices": [_written(price) for price in plan.prices],
+        "prices": [[price.currency.value, str(price.amount)] for price in plan.prices],
         "delta": None if plan.delta is None else str(plan.delta),
         "limit": plan.limit,
         "joined_rows": plan.joined_rows,
@@ -125,7 +118,7 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
     draft = Draft(
         query=parse(body["question"], {table.name: table for table in (first, *others)}),
         table=first,
-        price=tuple(_read(price) for price in body["prices"]),
+        price=tuple(Currency(name).price(Fraction(amount)) for name, amount in body["prices"]),
         delta=None if body["delta"] is None else Fraction(body["delta"]),
         limit=body.get("limit", GROUP_LIMIT),
         ways=tuple(
@@ -171,11 +164,3 @@ def _find_mistaken(plan: Plan) -> tuple[KeyDomain, ...]:
 
 def _fits(column: list[int]) -> bool:
     return all(-(1 << 63) <= value < 1 << 63 for value in column)
-
-
-def _written(price: Price) -> list[str]:
-    return [price.currency.value, str(price.amount)]
-
-
-def _read(price: list[str]) -> Price:
-    return Currency(price[0]).price(Fraction(price[1]))

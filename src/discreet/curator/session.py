@@ -29,7 +29,7 @@ from discreet.errors import (
     UnsafeQuery,
     with_article,
 )
-from discreet.ledger.account import Account, Holder, Remaining, rounded_up
+from discreet.ledger.account import Account, Holder, Remaining, round_up
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.history import Charged
 from discreet.ledger.releases import Release
@@ -41,13 +41,7 @@ from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.patience import GRID_SECONDS
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.rules.sources import MOST_ROWS
-from discreet.plan.target import (
-    COUNTED,
-    assume_count,
-    count_behind,
-    price_for_error,
-    worth_reusing,
-)
+from discreet.plan.target import COUNTED, assume_count, count_behind, price_for_error, worth_reusing
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number
 from discreet.schema.described import Tables
@@ -113,17 +107,8 @@ class Session:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        ).write_limits()
-        planned = self._planned(question)
+        question = Question.among(locals()).write_limits()
+        planned = self._plan(question)
         payers, floor = self._planner.find_payers(planned.tables), self._vault.ledger.floor
         try:
             refuse_unknown_values(planned.query, planned.tables)
@@ -133,7 +118,7 @@ class Session:
                 raise
         return planned
 
-    def _planned(self, question: Question) -> Plan:
+    def _plan(self, question: Question) -> Plan:
         """The plan at its price, even one below the least of new charges: it may be stored."""
         rho, error, count = question.rho, question.error, question.count
         if error is None:
@@ -143,9 +128,9 @@ class Session:
         epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=error)
         if epsilon is not None or rho is not None:
             raise InvalidValue(ONE_PRICE)
-        return self._at_least(draft, price_for_error(draft, error, kind, count), kind, count)
+        return self._raise_to_least(draft, price_for_error(draft, error, kind, count), kind, count)
 
-    def _at_least(
+    def _raise_to_least(
         self, draft: Draft, planned: Plan, kind: type[Price], count: int | None = None
     ) -> Plan:
         """The plan, or that of the least price of a new charge where it costs less and its answer
@@ -180,34 +165,25 @@ class Session:
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
         """
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        ).write_limits()
+        question = Question.among(locals()).write_limits()
         if key is None:
-            return self._asked(question, None)
+            return self._ask(question, None)
         request = question.request(key)
         with self._warehouse.turns.of((self.name, request)):
             self._await(request)
             known = self._vault.requests.find(self.name, request)
             if known is None:
-                return self._asked(question, request)
+                return self._ask(question, request)
             if isinstance(known, Release):
                 return replay(known)
-            return self._finished(known, question)
+            return self._finish(known, question)
 
-    def _asked(self, question: Question, request: Request | None) -> Answer:
-        question, bought = self._with_count(question, self._buy)
+    def _ask(self, question: Question, request: Request | None) -> Answer:
+        question, bought = self._add_count(question, self._buy)
         try:
-            answer = self._run(self._planned(question), request)
+            answer = self._run(self._plan(question), request)
         except DiscreetError as refusal:
-            earlier = self._earlier(question, refusal)
+            earlier = self._find_earlier(question, refusal)
             if earlier is not None:
                 return earlier
             if bought is None or bought.free:
@@ -224,14 +200,14 @@ class Session:
         with finishing(words=STORED):
             return self.run(counted)
 
-    def _finished(self, paid: Charge, question: Question) -> Answer:
+    def _finish(self, paid: Charge, question: Question) -> Answer:
         """The answer that a charge paid for and that was cut off before anybody saw it; or, where
         that question has another price, table or state of the data by now, its end for good.
         """
         bought = None
         try:
-            question, bought = self._with_count(question, _buy_nothing)
-            planned = self._planned(question)
+            question, bought = self._add_count(question, _buy_nothing)
+            planned = self._plan(question)
             same = self._pays(paid, planned)
         except Unavailable:
             raise  # it may pass: a source that is unreachable, a ledger under repair
@@ -252,13 +228,13 @@ class Session:
         """Whether a charge is the one that this plan would make now."""
         versions = read_versions(self._warehouse, planned)
         return (
-            rounded_up(planned.cost) == paid.loss
+            round_up(planned.cost) == paid.loss
             and find_payer(planned.tables).population == paid.population
             and ", ".join(map(str, versions)) == paid.memo.get("data_version")
-            and not self._vault.requests.adopted_since(paid)
+            and not self._vault.requests.was_adopted_since(paid)
         )
 
-    def _earlier(self, question: Question, refusal: DiscreetError) -> Answer | None:
+    def _find_earlier(self, question: Question, refusal: DiscreetError) -> Answer | None:
         """What was released when joins had no limit, for a question that is refused now."""
         if not isinstance(refusal, UnsafeQuery):
             return None
@@ -269,19 +245,19 @@ class Session:
         stored = self._access.find(planned)
         return None if stored is None else replay(stored)
 
-    def _with_count(
+    def _add_count(
         self, question: Question, buy: Callable[[Plan], Answer]
     ) -> tuple[Question, Answer | None]:
         """The question with the count that its error needs, and the answer that released it."""
         error = question.error
         if error is None or not question.needs_count:
             return question, None
-        bought, intervals = self._counted(question.sql, error, question.delta, buy)
+        bought, intervals = self._find_count(question.sql, error, question.delta, buy)
         if bought is None:
             return question, None
         return replace(question, count=assume_count(intervals)), bought
 
-    def _counted(
+    def _find_count(
         self,
         sql: str,
         error: Number | Mapping[str, Number],
@@ -295,14 +271,14 @@ class Session:
         if counted is None:
             return None, []
         price = price_of(analyst, kind, epsilon=_COUNT_EPSILON)
-        planned = self._at_least(counted, plan(replace(counted, price=price)), kind)
+        planned = self._raise_to_least(counted, plan(replace(counted, price=price)), kind)
         if planned.selection is not None:
             raise UnprovableRequest(
                 "the error of an average depends on how many rows a group has, and which groups "
                 "there are is not public. Assume a number with count=, or name a price. "
                 "Nothing was run or charged."
             )
-        known = self._released_count(
+        known = self._find_released_count(
             planned, lambda count: price_for_error(draft, error, kind, count)
         )
         if known is not None:
@@ -311,8 +287,8 @@ class Session:
         bought = buy(planned)
         return bought, [row[COUNTED] for row in bought.intervals()]
 
-    def _released_count(
-        self, wanted: Plan, priced: Callable[[int], Plan]
+    def _find_released_count(
+        self, wanted: Plan, plan_at: Callable[[int], Plan]
     ) -> tuple[Answer, list[tuple[float, float]]] | None:
         """The most exact released count, if buying one would not make the question cheaper.
 
@@ -330,7 +306,7 @@ class Session:
         usable: list[tuple[Answer, list[tuple[float, float]], Plan]] = []
         for old, intervals in known:
             with contextlib.suppress(InvalidValue):  # no price reaches it in groups that small
-                planned = priced(assume_count(intervals))
+                planned = plan_at(assume_count(intervals))
                 usable.append((old, intervals, planned))
         for old, intervals, planned in usable:
             key = release_key(planned, versions)
@@ -338,8 +314,8 @@ class Session:
                 return old, intervals
         if not usable:
             return None
-        old, intervals, planned = min(usable, key=lambda each: max(b - a for a, b in each[1]))
-        return (old, intervals) if worth_reusing(intervals, wanted, planned, priced) else None
+        old, intervals, planned = min(usable, key=lambda known: max(b - a for a, b in known[1]))
+        return (old, intervals) if worth_reusing(intervals, wanted, planned, plan_at) else None
 
     def bounds(
         self, table: str, column: str, *, epsilon: Number | None = None, rho: Number | None = None
@@ -356,10 +332,10 @@ class Session:
 
         The plan's cost; a stored release is post-processing.
         """
-        given: object = plan
-        if not isinstance(given, Plan):
+        raw: object = plan
+        if not isinstance(raw, Plan):
             raise InvalidValue(
-                f"run takes what explain made, not {with_article(type(given).__name__)}; for a "
+                f"run takes what explain made, not {with_article(type(raw).__name__)}; for a "
                 "question as text, write session.sql(...). Nothing was run or charged."
             )
         self._planner.check(plan, most_groups=self._planner.most_groups)
@@ -436,7 +412,7 @@ class Session:
         """
         refuse_unknown_values(plan.query, plan.tables)
         payers = self._planner.find_payers(plan.tables)
-        self._vault.ledger.floor.check(payers, rounded_up(cost), label=label)
+        self._vault.ledger.floor.check(payers, round_up(cost), label=label)
 
     def prepay(
         self,
@@ -499,8 +475,8 @@ class Session:
 
         As long as `history`: a service, a release or a failure is there by its charge.
         """
-        answers = {each.receipt.id: each for each in self._answers()}
-        return [answers.get(each.receipt.id, each) for each in self.history()]
+        answers = {answer.receipt.id: answer for answer in self._answers()}
+        return [answers.get(charge.receipt.id, charge) for charge in self.history()]
 
     def _answers(self) -> list[Answer]:
         return [replay(release) for release in self._vault.releases.transcript(self.name)]

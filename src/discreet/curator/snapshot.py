@@ -19,33 +19,33 @@ _DIGITS = 4
 
 def tables_of(ledger: Ledger, tables: Iterable[Table], analyst: str | None) -> Tables:
     """Tables with what is left of their populations' budgets, and of an analyst's."""
-    accounts = {(each.holder, each.name): each for each in ledger.accounts()}
+    accounts = {(account.holder, account.name): account for account in ledger.accounts()}
     own = None if analyst is None else accounts.get((Holder.ANALYST, analyst))
     described = []
     for table in tables:
         paying = accounts.get((Holder.POPULATION, table.population))
         values = table_values(table)
         if table.kind != "public":
-            values["remaining"] = {"population": _left(paying), "analyst": _left(own)}
+            values["remaining"] = {"population": _describe(paying), "analyst": _describe(own)}
         described.append(values)
     return Tables(described)
 
 
-def _left(account: Account | None) -> dict[str, Any] | None:
+def _describe(account: Account | None) -> dict[str, Any] | None:
     if account is None:
         return None
-    left = account.remaining
-    words = f"epsilon {_down(left.epsilon):g} of {_down(account.epsilon):g}"
-    if left.rho is not None:
+    remaining = account.remaining
+    words = f"epsilon {_round_down(remaining.epsilon):g} of {_round_down(account.epsilon):g}"
+    if remaining.rho is not None:
         words += f" at delta {float(account.delta):g}"
     return {
         "name": f"{account.holder.value} {account.name}",
-        "epsilon": _down(left.epsilon),
-        "delta": _down(left.delta),
-        "rho": None if left.rho is None else _down(left.rho),
+        "epsilon": _round_down(remaining.epsilon),
+        "delta": _round_down(remaining.delta),
+        "rho": None if remaining.rho is None else _round_down(remaining.rho),
         "words": words,
     }
 
 
-def _down(value: Fraction) -> float:
+def _round_down(value: Fraction) -> float:
     return float(floor_decimal(value, _DIGITS))

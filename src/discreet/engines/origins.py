@@ -116,7 +116,7 @@ class Origin:
             if self.dialect == "spark":
                 return SparkSource.read(self.source).stamp()
             files = self.files
-            states = [f"{each.st_size}:{each.st_mtime_ns}" for each in map(os.stat, files)]
+            states = [f"{status.st_size}:{status.st_mtime_ns}" for status in map(os.stat, files)]
         except (OSError, SchemaError):
             return "gone"
         if len(files) < 2:
@@ -185,12 +185,12 @@ class Origin:
             return []
         files = self.files or SparkSource.read(self.source).files()
         marks_of_files = [
-            b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")
+            b"end\0" + file_end(file) for file in files if file.suffix in (".parquet", ".pq")
         ]
         if self.file is None:
             return marks_of_files
         if source_files(self.source).kind in ("CSV", "JSON lines"):
-            marks_of_files += [b"bytes\0" + each for each in map(text_code, files) if each]
+            marks_of_files += [b"bytes\0" + code for code in map(text_code, files) if code]
         return [*marks_of_files, *(b"values\0" + code for code in codes)]
 
     def relation(self, view: str) -> str:

@@ -17,7 +17,7 @@ from discreet.loss import Currency, Loss
 from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
 from discreet.schema.table import Budget
 
-__all__ = ["Account", "Holder", "Remaining", "account_name", "folded", "jointly", "rounded_up"]
+__all__ = ["Account", "Holder", "Remaining", "account_name", "fold", "round_up", "share_remaining"]
 
 _LONGEST = 10**40  # the denominator up to which filters keep totals exactly
 _LARGEST_EPSILON = 10**6
@@ -38,11 +38,11 @@ def account_name(name: str) -> str:
     >>> account_name("ana@example.org")
     'ana@example.org'
     """
-    given: object = name
+    raw: object = name
     if (
-        not isinstance(given, str)
-        or not _NAME.fullmatch(given)
-        or not unicodedata.is_normalized("NFKC", given)
+        not isinstance(raw, str)
+        or not _NAME.fullmatch(raw)
+        or not unicodedata.is_normalized("NFKC", raw)
     ):
         raise InvalidValue(
             f"the account name {name!r:.80} cannot be used; write 1 to 64 letters, digits "
@@ -51,10 +51,10 @@ def account_name(name: str) -> str:
     return name
 
 
-def folded(name: str) -> str:
+def fold(name: str) -> str:
     """What two names share that a reader takes for one: capitals and forms of letters aside.
 
-    >>> folded("ANA") == folded("ana"), folded("Straße") == folded("STRASSE")
+    >>> fold("ANA") == fold("ana"), fold("Straße") == fold("STRASSE")
     (True, True)
     """
     plain = unicodedata.normalize("NFKC", name).casefold()
@@ -168,11 +168,11 @@ class Account:
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1, delta=1e-6)).remaining.epsilon
         Fraction(1, 1)
         """
-        left = max(Fraction(0), self.limit - self.spent)
+        unspent = max(Fraction(0), self.limit - self.spent)
         if self.pure:
-            return Remaining(epsilon=left, delta=Fraction(0), rho=None)
+            return Remaining(epsilon=unspent, delta=Fraction(0), rho=None)
         delta = max(Fraction(0), self.delta - self.conversion_delta - self.spent_delta)
-        return Remaining(epsilon=self._largest_query(left), delta=delta, rho=left)
+        return Remaining(epsilon=self._largest_query(unspent), delta=delta, rho=unspent)
 
     @property
     def filter(self) -> Filter:
@@ -209,7 +209,7 @@ run or charged.
         spent = round_total(self.spent + cost)
         spent_delta = round_total(self.spent_delta + delta)
         if spent > self.limit or spent_delta > self.delta - self.conversion_delta:
-            reached = self._reached(cost, delta)
+            reached = self._name_limit(cost, delta)
             raise BudgetExceeded(
                 f"{label} would bring {reached} Ask at a lower price, or ask the custodian for a "
                 "larger budget. Nothing was run or charged."
@@ -226,25 +226,25 @@ run or charged.
         cost, _ = _price(loss, self.currency)
         return cost / self.limit if self.limit else Fraction(1)
 
-    def _reached(self, cost: Fraction, delta: Fraction) -> str:
+    def _name_limit(self, cost: Fraction, delta: Fraction) -> str:
         """Which total would pass which limit."""
         who, total = f"{self.holder} {self.name!r}", round_total(self.spent + cost)
         if total <= self.limit:
             allowed = self.delta - self.conversion_delta
             return (
                 f"the delta of {who} to {_above(self.spent_delta + delta, allowed)}; the budget "
-                f"keeps {_plain(allowed)} for steps priced in delta."
+                f"keeps {_number_text(allowed)} for steps priced in delta."
             )
-        budget = f"the budget is {_plain(self.epsilon)}."
+        budget = f"the budget is {_number_text(self.epsilon)}."
         if self.pure:
             return f"the epsilon of {who} to {_above(total, self.limit)}; {budget}"
-        rho = f"rho {_above(total, self.limit)} of {_plain(self.limit)}"
+        rho = f"rho {_above(total, self.limit)} of {_number_text(self.limit)}"
         if total > _LARGEST_EPSILON:
             return f"{who} to {rho}."
         epsilon = zcdp_epsilon(rho=total, delta=self.conversion_delta)
         if epsilon <= self.epsilon:  # above the limit, yet below the last digit of the conversion
             return f"{who} to {rho}."
-        at = f"at delta={_plain(self.conversion_delta)} ({rho})"
+        at = f"at delta={_number_text(self.conversion_delta)} ({rho})"
         return f"the epsilon of {who} to {_above(epsilon, self.epsilon)} {at}; {budget}"
 
     def _largest_query(self, rho: Fraction) -> Fraction:
@@ -261,13 +261,13 @@ run or charged.
 _price = lru_cache(maxsize=1024)(price)  # a vault's questions have few prices
 
 
-def jointly(population: Account, analyst: Account) -> Remaining:
+def share_remaining(population: Account, analyst: Account) -> Remaining:
     """What both accounts together can still admit from one query.
 
     Between a pure and another account a query must be pure, and costs the other epsilon^2/2;
     otherwise epsilon is converted at the analyst's conversion delta.
     >>> people = Account.open(Holder.POPULATION, "people", Budget(epsilon=3, delta=1e-6))
-    >>> jointly(people, Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))).epsilon
+    >>> share_remaining(people, Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))).epsilon
     Fraction(1, 10)
     """
     one, other = population.remaining, analyst.remaining
@@ -275,19 +275,19 @@ def jointly(population: Account, analyst: Account) -> Remaining:
     if one.rho is not None and other.rho is not None:
         rho = min(one.rho, other.rho)
         return Remaining(epsilon=analyst._largest_query(rho), delta=delta, rho=rho)
-    least = [left.epsilon if left.rho is None else _root(2 * left.rho) for left in (one, other)]
+    least = [room.epsilon if room.rho is None else _root(2 * room.rho) for room in (one, other)]
     return Remaining(epsilon=min(least), delta=delta, rho=None)
 
 
-def rounded_up(loss: Loss) -> Loss:
+def round_up(loss: Loss) -> Loss:
     """The same loss, or one a little larger whose numbers are short enough to write down.
 
     Privacy: rounds towards more loss.
     >>> from discreet.loss import Pure
-    >>> rounded_up(Pure(epsilon=0.1))
+    >>> round_up(Pure(epsilon=0.1))
     Pure(epsilon=Fraction(1, 10))
     """
-    rounded: Any = {each.name: round_total(getattr(loss, each.name)) for each in fields(loss)}
+    rounded: Any = {field.name: round_total(getattr(loss, field.name)) for field in fields(loss)}
     return replace(loss, **rounded)
 
 
@@ -296,7 +296,7 @@ def _root(value: Fraction) -> Fraction:
     return floor_decimal(value / sqrt_up(value), _EPSILON_DIGITS) if value else value
 
 
-def _plain(value: Fraction) -> str:
+def _number_text(value: Fraction) -> str:
     return f"{float(value):.12g}" if value < 10**300 else "over 1e300"
 
 

@@ -198,7 +198,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         """
 
         def write(book: Book) -> Registration:
-            known = _required(book.connection, name)
+            known = _require(book.connection, name)
             registration = replace(
                 known,
                 data_version=known.data_version + 1,
@@ -224,7 +224,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         discreet.errors.SchemaError: there is no table 'visits'. There are none.
         """
         with self._store.reading() as connection:
-            return _required(connection, name)
+            return _require(connection, name)
 
     def tables(self) -> tuple[Registration, ...]:
         """All tables by name."""
@@ -266,7 +266,7 @@ def _find(connection: Connection, name: str) -> Registration | None:
     return None if row is None else Registration(*row)
 
 
-def _required(connection: Connection, name: str) -> Registration:
+def _require(connection: Connection, name: str) -> Registration:
     known = _find(connection, name)
     if known is None:
         names = [row[0] for row in connection.execute("SELECT name FROM tables")]
@@ -279,7 +279,7 @@ def _bind(book: Book, registration: Registration, unit: str | None, identity: Id
     around = {*_keys(identity.around, identity.contents_around)}
     rows = {*_own(registration), *_keys(identity.places, identity.contents)} - around
     for key in sorted(around | rows):
-        tied = _tied(book.connection, key)
+        tied = _find_tie(book.connection, key)
         if tied is None:
             bound = (
                 registration.population
@@ -307,16 +307,16 @@ def _keys(places: Iterable[str], contents: Iterable[bytes]) -> Iterator[_Key]:
         yield "content", content
 
 
-def _tied(connection: Connection, key: _Key) -> str | None:
+def _find_tie(connection: Connection, key: _Key) -> str | None:
     """What a key is tied to; a path also by a folder above it that is a source as a whole."""
     kind, value = key
     values = [value]
     if kind == "path":
         path = PurePosixPath(value.decode("utf-8", "surrogateescape"))
-        values += [str(each).encode("utf-8", "surrogateescape") for each in path.parents]
+        values += [str(parent).encode("utf-8", "surrogateescape") for parent in path.parents]
     query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
-    for each in values:
-        row = connection.execute(query, (kind, each)).fetchone()
+    for place in values:
+        row = connection.execute(query, (kind, place)).fetchone()
         if row is not None:
             return str(row[0])
     return None
@@ -328,9 +328,9 @@ def _units(connection: Connection, key: _Key, population: str) -> list[str | Non
     Those of the tables that have the rows now. Rows that no table has any more may be protected
     by any unit that the population's tables have, if they have but one.
     """
-    tables = [each for each in _tables(connection) if each.population == population]
-    same = [each for each in tables if key in _own(each)]
-    units = {_unit(each) for each in same or tables}
+    tables = [table for table in _tables(connection) if table.population == population]
+    same = [table for table in tables if key in _own(table)]
+    units = {_unit(table) for table in same or tables}
     return list(units) if same or len(units) == 1 else []
 
 

@@ -21,13 +21,13 @@ __all__ = [
     "MOMENT",
     "Receipt",
     "account_of",
-    "adopted_accounts",
     "canonical",
     "describe_account",
     "describe_adoption",
     "describe_loss",
     "loss_of",
     "memo_text",
+    "read_adoption",
 ]
 
 FIRST = "discreet ledger 1"
@@ -88,7 +88,7 @@ def describe_loss(loss: Loss) -> str:
     >>> describe_loss(Pure(epsilon=0.1))
     '{"epsilon":"1/10","loss":"pure"}'
     """
-    values = {each.name: str(getattr(loss, each.name)) for each in fields(loss)}
+    values = {field.name: str(getattr(loss, field.name)) for field in fields(loss)}
     return canonical({"loss": _KINDS[type(loss)], **values})
 
 
@@ -148,11 +148,11 @@ def describe_adoption(accounts: Iterable[Account]) -> str:
     )
 
 
-def adopted_accounts(entry: "Entry") -> tuple[Account, ...]:
+def read_adoption(entry: "Entry") -> tuple[Account, ...]:
     """The accounts that an adoption wrote down.
 
     >>> entry = Entry(1, "", Act.ADOPT, None, None, '{"analyst:ana":"1 0 0 1 1/2 0"}', "{}", FIRST)
-    >>> adopted_accounts(entry)[0].spent
+    >>> read_adoption(entry)[0].spent
     Fraction(1, 2)
     """
     accounts = []

@@ -36,12 +36,12 @@ class PriceFloor:
     share: Fraction
 
     def __init__(self, *, share: Number) -> None:
-        given = nonnegative(share, "price_floor")
-        if given > 1:
+        exact_share = nonnegative(share, "price_floor")
+        if exact_share > 1:
             raise InvalidValue(
                 f"price_floor is {share!s:.40}; it is a share of a budget, from 0 to 1."
             )
-        object.__setattr__(self, "share", given)
+        object.__setattr__(self, "share", exact_share)
 
     def least(self, accounts: Iterable[Account], kind: type[Price]) -> Price:
         """The least price of this kind that is admitted, rounded up.
@@ -85,14 +85,14 @@ was run or charged.
             return
         smallest = paying[shares.index(max(shares))]
         raise InvalidValue(
-            f"{label} is below the least price, which is {_said(smallest, self.share)}: "
+            f"{label} is below the least price, which is {_price_text(smallest, self.share)}: "
             f"{float(self.share * 100):.6g}% of the budget of {smallest.holder} "
             f"{smallest.name!r}. Pay more; only a custodian can lower price_floor. Nothing was "
             "run or charged."
         )
 
 
-def _said(account: Account, share: Fraction) -> str:
+def _price_text(account: Account, share: Fraction) -> str:
     least = ceil_decimal(share * account.limit, _DIGITS)
     if account.pure:
         return f"epsilon={float(least):g}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.ledger.account import Holder
-from discreet.ledger.entry import MOMENT, Act, Entry, Receipt, adopted_accounts
+from discreet.ledger.entry import MOMENT, Act, Entry, Receipt, read_adoption
 from discreet.ledger.store.store import Store
 
 __all__ = ["Adopted", "Charged", "History", "Outcome", "kind_of"]
@@ -99,15 +99,15 @@ class History:
         """The first so many charges of an analyst after an entry, or all; oldest first."""
         most = _BEYOND if limit is None else limit
         part = "AND e.sequence > ? ORDER BY e.sequence LIMIT ?"
-        return self._listed(part, (analyst, sequence, most))
+        return self._list(part, (analyst, sequence, most))
 
     def before(self, sequence: int | None, *, analyst: str, limit: int) -> tuple[Charged, ...]:
         """The last so many charges of an analyst before an entry, or of all; newest first."""
         first = _BEYOND if sequence is None else sequence
         part = "AND e.sequence < ? ORDER BY e.sequence DESC LIMIT ?"
-        return self._listed(part, (analyst, first, limit))
+        return self._list(part, (analyst, first, limit))
 
-    def adopted(self, analyst: str) -> Adopted | None:
+    def find_adoption(self, analyst: str) -> Adopted | None:
         """What the newest adoption of the ledger took over for an analyst; None without one."""
         query = (
             "SELECT sequence, time, act, population, analyst, event, memo, previous "
@@ -118,20 +118,20 @@ class History:
         if row is None:
             return None
         entry = Entry(row[0], row[1], Act(row[2]), *row[3:])
-        for account in adopted_accounts(entry):
+        for account in read_adoption(entry):
             if (account.holder, account.name) == (Holder.ANALYST, analyst):
                 return Adopted(entry.sequence, account.spent, account.spent_delta)
         return Adopted(entry.sequence, Fraction(0), Fraction(0))
 
-    def _listed(self, part: str, values: tuple[str, int, int]) -> tuple[Charged, ...]:
+    def _list(self, part: str, values: tuple[str, int, int]) -> tuple[Charged, ...]:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_LIST} {part}", values).fetchall()
         now = self._now().strftime(MOMENT)
-        charges = (_charged(row, now) for row in rows)
-        return tuple(each for each in charges if each is not None)
+        charges = (_read_charge(row, now) for row in rows)
+        return tuple(charge for charge in charges if charge is not None)
 
 
-def _charged(row: tuple[Any, ...], now: str) -> Charged | None:
+def _read_charge(row: tuple[Any, ...], now: str) -> Charged | None:
     sequence, time, act, *rest, answered, failed = row
     entry = Entry(sequence, time, Act(act), *rest)
     try:

@@ -8,15 +8,8 @@ from pathlib import Path
 
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.ledger.account import Account, Holder, Remaining, jointly, rounded_up
-from discreet.ledger.entry import (
-    Act,
-    Entry,
-    Receipt,
-    describe_account,
-    describe_loss,
-    memo_text,
-)
+from discreet.ledger.account import Account, Holder, Remaining, round_up, share_remaining
+from discreet.ledger.entry import Act, Entry, Receipt, describe_account, describe_loss, memo_text
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
 from discreet.ledger.quota import NO_QUOTA
 from discreet.ledger.requests import Request, bind, check_unbound
@@ -30,7 +23,7 @@ from discreet.ledger.store.book import (
     newest_entries,
     read_accounts,
     read_entries,
-    required_account,
+    require_account,
 )
 from discreet.ledger.store.store import Store
 from discreet.ledger.verification import Verification, replay
@@ -123,7 +116,7 @@ Nothing was changed.
             try:
                 amended = replay(read_entries(book.connection), fresh)
             except BudgetExceeded:
-                raise BudgetExceeded(_too_little(known, fresh)) from None
+                raise BudgetExceeded(_refusal_of_amount(known, fresh)) from None
             book.append(Act.AMEND, (fresh,), describe_account(fresh), text)
             book.put(amended)
 
@@ -158,7 +151,7 @@ Nothing was changed.
 'patients' to 2; the budget is 1. Ask at a lower price, or ask the custodian for a larger budget. \
 Nothing was run or charged.
         """
-        text, loss = memo_text(memo or {}), rounded_up(loss)
+        text, loss = memo_text(memo or {}), round_up(loss)
         label = (memo or {}).get("label") or "This charge"
         event = describe_loss(loss)
         self.check_quota(analyst)
@@ -192,14 +185,14 @@ Nothing was run or charged.
         """The two accounts that a charge is taken from."""
         with self._store.reading() as connection:
             return (
-                required_account(connection, Holder.POPULATION, population),
-                required_account(connection, Holder.ANALYST, analyst),
+                require_account(connection, Holder.POPULATION, population),
+                require_account(connection, Holder.ANALYST, analyst),
             )
 
     def account(self, holder: Holder | str, name: str) -> Account:
         """An account as it stands now."""
         with self._store.reading() as connection:
-            return required_account(connection, _holder(holder), name)
+            return require_account(connection, _holder(holder), name)
 
     def find(self, holder: Holder | str, name: str) -> Account | None:
         """An account as it stands now, or None if there is none of this name."""
@@ -210,6 +203,10 @@ Nothing was run or charged.
         """All accounts, populations first, by name."""
         with self._store.reading() as connection:
             return tuple(read_accounts(connection))
+
+    def analysts(self) -> tuple[Account, ...]:
+        """The accounts of analysts, by name."""
+        return tuple(account for account in self.accounts() if account.holder is Holder.ANALYST)
 
     def accounts_after(self, holder: Holder | str, name: str, *, limit: int) -> tuple[Account, ...]:
         """The first so many accounts after one, populations first, by name."""
@@ -231,7 +228,7 @@ Nothing was run or charged.
         ...     ledger.available(population="patients", analyst="ana").epsilon
         Fraction(1, 1)
         """
-        return jointly(*self.payers(population=population, analyst=analyst))
+        return share_remaining(*self.payers(population=population, analyst=analyst))
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything that was recorded, in order."""
@@ -290,14 +287,14 @@ def open_account(book: Book, account: Account) -> None:
         return
     if known.budget != account.budget:
         raise InvalidValue(
-            f"{known.holder} {known.name!r} has a budget of {_shown(known)} already. To make it "
-            f"{_shown(account)}, run `{_amending(account)}`. Nothing was changed."
+            f"{known.holder} {known.name!r} has a budget of {_terms_of(known)} already. To make it "
+            f"{_terms_of(account)}, run `{_amend_command(account)}`. Nothing was changed."
         )
 
 
-def _too_little(known: Account, fresh: Account) -> str:
+def _refusal_of_amount(known: Account, fresh: Account) -> str:
     """That a budget is below what was spent, and the least that is not, to the custodian."""
-    said = f"{fresh.holder} {fresh.name!r} has spent more than {_shown(fresh)} admits"
+    said = f"{fresh.holder} {fresh.name!r} has spent more than {_terms_of(fresh)} admits"
     room = known.spent_delta <= fresh.delta - fresh.conversion_delta
     if known.pure != fresh.pure or not room:
         return f"{said}; keep its delta, {float(known.delta):.12g}. Nothing was changed."
@@ -308,7 +305,7 @@ def _too_little(known: Account, fresh: Account) -> str:
     return f"{said}; give it at least epsilon {shown}. Nothing was changed."
 
 
-def _amending(account: Account) -> str:
+def _amend_command(account: Account) -> str:
     """The command that gives an account this budget."""
     words = ["discreet", "ledger", "amend", account.holder.value, account.name]
     words += ["--epsilon", f"{float(account.epsilon):.12g}"]
@@ -320,7 +317,7 @@ def _amending(account: Account) -> str:
     return " ".join([*words, "--why", "TEXT"])
 
 
-def _shown(account: Account) -> str:
+def _terms_of(account: Account) -> str:
     text = f"epsilon={float(account.epsilon):.12g}, delta={float(account.delta):.12g}"
     share = account.budget.delta_for_conversion
     return text if account.pure else f"{text}, delta_for_conversion={float(share):.12g}"

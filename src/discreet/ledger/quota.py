@@ -53,7 +53,9 @@ class Quota:
         self._seen = dict.fromkeys(_ROWS, 0)
         self._used: Counter[str] = Counter()
 
-    def used(self, analyst: str, reading: Callable[[], AbstractContextManager[Connection]]) -> int:
+    def count_bytes(
+        self, analyst: str, reading: Callable[[], AbstractContextManager[Connection]]
+    ) -> int:
         """The bytes that are stored for an analyst now."""
         with self._lock, reading() as connection:
             for table, query in _ROWS.items():
@@ -69,7 +71,7 @@ class Quota:
         """Refuse an analyst for whom too much is stored."""
         if self.most is None:
             return
-        used = self.used(analyst, reading)
+        used = self.count_bytes(analyst, reading)
         if used >= self.most:
             raise QuotaExceeded(
                 f"The ledger holds {used:,} bytes for {analyst!r}; the limit of an account is "

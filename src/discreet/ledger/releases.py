@@ -56,8 +56,8 @@ class Releases:
 
     def store(self, key: str, receipt: Receipt, body: bytes) -> Release:
         """Keep a released answer under the key of its question, for the analyst who paid."""
-        given: object = body
-        if not isinstance(given, bytes):
+        raw: object = body
+        if not isinstance(raw, bytes):
             raise InvalidValue(f"a release's body is {type(body).__name__}; it must be bytes.")
         self._store.share(lambda book: keep(book, key, receipt, body))
         return Release(key=key, body=body, receipt=receipt)
@@ -82,7 +82,7 @@ class Releases:
             row = connection.execute(query, (entry,)).fetchone()
         return None if row is None else _release(row)
 
-    def cited(self, receipt: str, *, analyst: str) -> Release | None:
+    def find_cited(self, receipt: str, *, analyst: str) -> Release | None:
         """The release to an analyst under the id of its receipt."""
         if not _ID.fullmatch(receipt):
             return None
@@ -98,16 +98,14 @@ class Releases:
             ]
         return _release(rows[-1]) if rows else None
 
-    def listed_after(self, number: int, *, analyst: str, limit: int) -> tuple[Listed, ...]:
+    def list_after(self, number: int, *, analyst: str, limit: int) -> tuple[Listed, ...]:
         """The first so many releases to an analyst after one, oldest first, without their
         bodies.
         """
-        return self._listed("AND r.number > ? ORDER BY r.number", (analyst, number, limit))
-
-    def _listed(self, part: str, values: tuple[str, int, int]) -> tuple[Listed, ...]:
+        query = f"{_LIST} AND r.number > ? ORDER BY r.number LIMIT ?"
         with self._store.reading() as connection:
-            rows = connection.execute(f"{_LIST} {part} LIMIT ?", values).fetchall()
-        return tuple(_listed(row) for row in rows)
+            rows = connection.execute(query, (analyst, number, limit)).fetchall()
+        return tuple(_read_listed(row) for row in rows)
 
     def transcript(self, analyst: str) -> tuple[Release, ...]:
         """Everything that was released to an analyst, in order."""
@@ -132,7 +130,7 @@ def keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
     book.seal("release", row)
 
 
-def _listed(row: tuple[Any, ...]) -> Listed:
+def _read_listed(row: tuple[Any, ...]) -> Listed:
     number, sequence, time, act, *rest = row
     return Listed(number, Entry(sequence, time, Act(act), *rest).receipt)
 

@@ -63,8 +63,8 @@ class Request:
         discreet.errors.InvalidValue: the key '' cannot be used; write 1 to 128 visible ASCII \
 characters without spaces. Nothing was run or charged.
         """
-        given: object = key
-        if not isinstance(given, str) or not _KEY.fullmatch(given):
+        raw: object = key
+        if not isinstance(raw, str) or not _KEY.fullmatch(raw):
             raise InvalidValue(
                 f"the key {key!r:.80} cannot be used; write 1 to 128 visible ASCII characters "
                 "without spaces. Nothing was run or charged."
@@ -136,15 +136,15 @@ class Requests:
 
         def write(book: Book) -> tuple[bool, str | None]:
             failure = _failure(book.connection, receipt.sequence)
-            if failure is not None or _released(book.connection, receipt.sequence):
+            if failure is not None or _is_released(book.connection, receipt.sequence):
                 return False, failure
             keep(book, key, receipt, body)
             return True, None
 
-        kept, failure = self._store.share(write)
+        is_kept, failure = self._store.share(write)
         if failure is not None:
             raise Unanswered(unanswered_text(receipt, failure))
-        return None if kept else self._releases.paid_by(receipt.sequence)
+        return None if is_kept else self._releases.paid_by(receipt.sequence)
 
     def fail(self, receipt: Receipt, failure: DiscreetError) -> Release | None:
         """Keep what an asker is told instead of an answer, after the charge, if nothing was kept
@@ -153,7 +153,7 @@ class Requests:
         row = (receipt.sequence, _KINDS.get(type(failure), "DiscreetError"), str(failure))
 
         def write(book: Book) -> bool:
-            released = _released(book.connection, receipt.sequence)
+            released = _is_released(book.connection, receipt.sequence)
             if not released and _failure(book.connection, receipt.sequence) is None:
                 book.connection.execute("INSERT INTO failures VALUES (?, ?, ?)", row)
                 book.seal("failure", row)
@@ -162,7 +162,7 @@ class Requests:
         released = self._store.share(write)
         return self._releases.paid_by(receipt.sequence) if released else None
 
-    def adopted_since(self, receipt: Receipt) -> bool:
+    def was_adopted_since(self, receipt: Receipt) -> bool:
         """Whether the custodian adopted the ledger after a charge: what came of it may be
         forgotten.
         """
@@ -177,7 +177,7 @@ def _failure(connection: Connection, entry: int) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _released(connection: Connection, entry: int) -> bool:
+def _is_released(connection: Connection, entry: int) -> bool:
     query = "SELECT 1 FROM releases WHERE entry = ? LIMIT 1"
     return connection.execute(query, (entry,)).fetchone() is not None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import InvalidValue, Stale, Unavailable, with_article
-from discreet.ledger.account import Holder, folded
+from discreet.ledger.account import Holder, fold
 from discreet.ledger.store.book import Book
 from discreet.ledger.store.store import Store
 from discreet.schema.names import of_words
@@ -45,8 +45,8 @@ def service_name(name: str) -> str:
     >>> service_name("fièvre-2")
     'fièvre-2'
     """
-    given: object = name
-    known = isinstance(given, str) and given[:1].isalnum() and len(given) <= _LONGEST
+    raw: object = name
+    known = isinstance(raw, str) and raw[:1].isalnum() and len(raw) <= _LONGEST
     plain = unicodedata.normalize("NFKC", name) if known else ""
     if not known or not of_words(plain, "_.-"):
         raise InvalidValue(
@@ -115,7 +115,7 @@ class States:
         A state that was written before the custodian adopted the ledger is refused: what happened
         since may be forgotten. For the service itself; the ledger is checked first.
         """
-        state, adopted = self._found(name, analyst)
+        state, adopted = self._find_state(name, analyst)
         if state is not None and state.entry < adopted:
             raise Unavailable(
                 f"{state.kind} {name!r} was opened before the ledger was adopted (entry "
@@ -130,12 +130,12 @@ class States:
         For what can begin anew under its old name, because nothing it said can be replayed. For the
         service itself; the ledger is checked first.
         """
-        state, adopted = self._found(name, analyst)
+        state, adopted = self._find_state(name, analyst)
         if state is None:
             return 0, None
         return state.version, None if state.entry < adopted else state
 
-    def _found(self, name: str, analyst: str) -> tuple[State | None, int]:
+    def _find_state(self, name: str, analyst: str) -> tuple[State | None, int]:
         """The newest state, and the newest adoption of the ledger."""
         self._store.check()
         query = (
@@ -147,24 +147,24 @@ class States:
             (adopted,) = connection.execute(
                 "SELECT coalesce(max(sequence), 0) FROM entries WHERE act = 'adopt'"
             ).fetchone()
-        return None if row is None else _state(row), adopted
+        return None if row is None else _read_state(row), adopted
 
     def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
         """The names of an analyst's services of a kind, oldest first."""
-        states = self.begun_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
-        return tuple(each.name for each in states)
+        states = self.list_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
+        return tuple(state.name for state in states)
 
-    def begun_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
+    def list_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
         """The first so many of an analyst's services of a kind after a number, oldest first."""
         query = f"{_BEGUN} AND kind = ? AND number > ? ORDER BY number LIMIT ?"
-        return self._begun(query, (analyst, kind, number, limit))
+        return self._list(query, (analyst, kind, number, limit))
 
-    def begun_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Begun, ...]:
+    def list_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Begun, ...]:
         """The last so many of an analyst's services before a number, or of all, newest first."""
         query = f"{_BEGUN} AND number < ? ORDER BY number DESC LIMIT ?"
-        return self._begun(query, (analyst, _BEYOND if number is None else number, limit))
+        return self._list(query, (analyst, _BEYOND if number is None else number, limit))
 
-    def _begun(self, query: str, values: tuple[object, ...]) -> tuple[Begun, ...]:
+    def _list(self, query: str, values: tuple[object, ...]) -> tuple[Begun, ...]:
         with self._store.reading() as connection:
             return tuple(Begun(*row) for row in connection.execute(query, values).fetchall())
 
@@ -211,7 +211,7 @@ def check_name(book: Book, name: str) -> None:
     if name in known:
         return
     for other in sorted(known):
-        if folded(other) == folded(name):
+        if fold(other) == fold(name):
             raise InvalidValue(
                 f"there is an account {other!r} already, and {name!r} differs from it in capitals "
                 "or forms of letters only; choose another name. Nothing was changed."
@@ -247,7 +247,7 @@ def move(book: Book, change: Change) -> State:
     return state
 
 
-def _state(row: tuple[Any, ...]) -> State:
+def _read_state(row: tuple[Any, ...]) -> State:
     analyst, name, kind, version, entry, body = row
     return State(analyst, name, kind, version, entry, bytes(body))
 

@@ -114,11 +114,7 @@ class Vault:
 
     @classmethod
     def open(
-        cls,
-        place: str | Path,
-        *,
-        folder: str | Path | None = None,
-        floor: PriceFloor = NO_FLOOR,
+        cls, place: str | Path, *, folder: str | Path | None = None, floor: PriceFloor = NO_FLOOR
     ) -> "Vault":
         """Open the vault in a folder, or make both, readable by their owner only.
 

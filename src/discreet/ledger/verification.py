@@ -12,7 +12,7 @@ from discreet.accounting.conversion import zcdp_epsilon
 from discreet.accounting.filters import price, round_total
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account, Holder
-from discreet.ledger.entry import FIRST, Act, Entry, account_of, adopted_accounts, loss_of
+from discreet.ledger.entry import FIRST, Act, Entry, account_of, loss_of, read_adoption
 from discreet.loss import Currency
 
 __all__ = ["Broken", "Replay", "Verification", "found_by", "replay", "verify"]
@@ -68,7 +68,7 @@ def replay(entries: Iterable[Entry], fresh: Account) -> Account:
     adoptions = [place for place, entry in enumerate(past) if entry.act is Act.ADOPT]
     account = fresh
     if adoptions:
-        account = _from_adopted(past[adoptions[-1]], fresh)
+        account = _carry_adopted(past[adoptions[-1]], fresh)
         past = past[adoptions[-1] :]
     for entry in past:
         if entry.act is Act.CHARGE and _names(entry)[fresh.holder] == fresh.name:
@@ -76,8 +76,8 @@ def replay(entries: Iterable[Entry], fresh: Account) -> Account:
     return account
 
 
-def _from_adopted(entry: Entry, fresh: Account) -> Account:
-    for known in adopted_accounts(entry):
+def _carry_adopted(entry: Entry, fresh: Account) -> Account:
+    for known in read_adoption(entry):
         if (known.holder, known.name) != (fresh.holder, fresh.name):
             continue
         if known.pure != fresh.pure:
@@ -113,9 +113,9 @@ class Replay:
 
     def find(self, holder: Holder, name: str) -> Account | None:
         """The account as the entries make it."""
-        return self._settled((holder, name))
+        return self._settle((holder, name))
 
-    def _settled(self, key: _Key) -> Account | None:
+    def _settle(self, key: _Key) -> Account | None:
         """The account with everything spent."""
         if key in self._spent:
             spent, delta = self._spent.pop(key)
@@ -129,7 +129,7 @@ class Replay:
         cost, delta = _price(event, account.currency)
         spent, spent_delta = round_total(spent + cost), round_total(spent_delta + delta)
         if spent > account.limit or spent_delta > account.delta - account.conversion_delta:
-            account = self._settled(key) or account
+            account = self._settle(key) or account
             account.admit(loss_of(event))  # says what is passed
         self._spent[key] = spent, spent_delta
 
@@ -142,8 +142,8 @@ class Replay:
         replayed = Replay()
         replayed.count, replayed.time, replayed.seal = last
         for key in list(self._spent):
-            self._settled(key)
-        replayed._found = {**self._found, **{(each.holder, each.name): each for each in accounts}}
+            self._settle(key)
+        replayed._found = self._found | {(known.holder, known.name): known for known in accounts}
         return replayed
 
     def skip(self, sequence: int, time: str, seal: str) -> None:
@@ -157,7 +157,7 @@ class Replay:
         Traceback (most recent call last):
         discreet.ledger.verification.Broken: entry 1 is missing.
         """
-        entry = _linked(row, written, self.count, self.seal)
+        entry = _link(row, written, self.count, self.seal)
         if entry.time < self.time:
             raise Broken(entry.sequence, f"entry {entry.sequence} is older than the last.")
         self._apply(entry, history)
@@ -173,9 +173,9 @@ class Replay:
 
     def check_accounts(self, accounts: Iterable[Account]) -> None:
         """The accounts must have the totals of their entries."""
-        kept = {(account.holder, account.name): account for account in accounts}
-        for key in sorted(self._found.keys() | kept.keys()):
-            if self._settled(key) != kept.get(key):
+        stored = {(account.holder, account.name): account for account in accounts}
+        for key in sorted(self._found.keys() | stored.keys()):
+            if self._settle(key) != stored.get(key):
                 problem = f"the totals of {key[0]} {key[1]!r} are not those of its entries."
                 raise Broken(None, problem)
 
@@ -186,10 +186,10 @@ class Replay:
                 for holder, name in _names(entry).items():
                     self._charge((holder, name or ""), entry.event)
             elif entry.act is Act.ADOPT:
-                self._found = {(e.holder, e.name): e for e in adopted_accounts(entry)}
+                self._found = {(e.holder, e.name): e for e in read_adoption(entry)}
                 self._spent = {}
             else:
-                account = _opened(entry)
+                account = _open_account(entry)
                 past = () if entry.act is Act.OPEN else map(_entry, history())
                 self._spent.pop((account.holder, account.name), None)
                 self._found[account.holder, account.name] = replay(past, account)
@@ -242,7 +242,7 @@ def _price(event: str, currency: Currency) -> tuple[Fraction, Fraction]:
     return price(loss_of(event), currency)
 
 
-def _opened(entry: Entry) -> Account:
+def _open_account(entry: Entry) -> Account:
     account = account_of(entry)
     if not account.pure and (
         zcdp_epsilon(rho=account.limit, delta=account.conversion_delta) > account.epsilon
@@ -256,7 +256,7 @@ def _entry(row: Iterable[Any]) -> Entry:
     return Entry(sequence, time, Act(act), population, analyst, event, memo, previous)
 
 
-def _linked(row: list[Any], written: str, count: int, seal: str) -> Entry:
+def _link(row: list[Any], written: str, count: int, seal: str) -> Entry:
     sequence = row[0]
     if sequence != count + 1:
         raise Broken(count + 1, f"entry {count + 1} is missing.")

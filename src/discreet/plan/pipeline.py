@@ -58,7 +58,7 @@ def plan(draft: Draft) -> Plan:
     for rule in RULES:
         draft = rule(draft)
     decided = {
-        each.name: getattr(draft, each.name) for each in fields(Plan) if each.name != "views"
+        field.name: getattr(draft, field.name) for field in fields(Plan) if field.name != "views"
     }
     return Plan(**decided, views=Views(error_of, notes_of, suggestions, summary_of, plan))
 

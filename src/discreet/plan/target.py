@@ -58,31 +58,27 @@ def price_for_error(
     wanted: dict[int | None, Fraction] = {}  # the error wanted of each measure by itself
     for output in first.query.outputs:
         if output.name in targets:
-            place, factor = _single(first, output.expression)
+            place, factor = _find_single(first, output.expression)
             width = targets[output.name] / factor
             wanted[place] = min(width, wanted.get(place, width))
     if set(wanted) == set(range(len(first.prices))):
-        prices = [cheapest(each, wanted[at], kind) for at, each in enumerate(first.measures)]
+        prices = [cheapest(measure, wanted[at], kind) for at, measure in enumerate(first.measures)]
         return plan(replace(draft, price=tuple(prices)))
     _need_count(first, targets, count)
     shares = _shares(draft, first, targets, kind, count)
 
-    def priced(price: Price) -> Plan:
+    def plan_at(price: Price) -> Plan:
         return plan(replace(draft, price=tuple(price.share(share) for share in shares)))
 
     def enough(price: Price) -> bool:
-        reached = error_of(priced(price), count)
+        reached = error_of(plan_at(price), count)
         return all(_within(reached[name], width) for name, width in targets.items())
 
-    return priced(smallest_price(enough, kind))
+    return plan_at(smallest_price(enough, kind))
 
 
 def _shares(
-    draft: Draft,
-    first: Plan,
-    targets: Mapping[str, Fraction],
-    kind: type[Price],
-    count: int | None,
+    draft: Draft, first: Plan, targets: Mapping[str, Fraction], kind: type[Price], count: int | None
 ) -> list[Fraction]:
     """How the cheapest price is split, by the errors at equal parts of a price of 1."""
     errors, parts = errors_at_price(apply_until_measures(draft), kind)
@@ -91,7 +87,7 @@ def _shares(
     for output in first.query.outputs:
         if output.name in targets and output.expression not in statistics:
             statistics.append(output.expression)
-            known.append(_made_from(first, output.expression, errors))
+            known.append(_trace_parts(first, output.expression, errors))
     errors = Errors(known, errors.power)
     equal = kind.of(Fraction(1, parts))
     reached = error_of(plan(replace(draft, price=(equal,) * parts)), count)
@@ -108,7 +104,7 @@ def _shares(
     return for_targets(errors, parts, wanted) if wanted else [Fraction(1, parts)] * parts
 
 
-def _single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
+def _find_single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
     """The measure that a column is a multiple of, and the factor; None if it is no such column."""
     sums = combination(first, expression)
     if sums is None or sums.ratios or len(sums.measures) != 1:
@@ -117,7 +113,7 @@ def _single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
     return place, abs(factor) / first.measures[place].step
 
 
-def _made_from(first: Plan, expression: Expression, errors: Errors) -> dict[int, float]:
+def _trace_parts(first: Plan, expression: Expression, errors: Errors) -> dict[int, float]:
     """What each part adds to the error of a column that is a sum of aggregates with factors."""
     sums = combination(first, expression)
     assert sums is not None  # what is no such sum has no error, and was refused
@@ -162,7 +158,7 @@ def worth_reusing(
     intervals: list[tuple[float, float]],
     wanted: Plan,
     planned: Plan,
-    priced: Callable[[int], Plan],
+    plan_at: Callable[[int], Plan],
 ) -> bool:
     """Whether a released count serves: no count that could be bought would make it cheaper.
 
@@ -176,7 +172,7 @@ def worth_reusing(
         return True
     largest = [high + _UNLUCKY_INTERVALS * (high - low) for low, high in intervals]
     hoped = assume_count([(count - width, count + width) for count in largest])
-    return planned.cost.amount <= wanted.cost.amount + priced(hoped).cost.amount
+    return planned.cost.amount <= wanted.cost.amount + plan_at(hoped).cost.amount
 
 
 def check_count(count: int | None) -> int | None:
@@ -187,7 +183,9 @@ def check_count(count: int | None) -> int | None:
 def ask_count(draft: Draft, name: str) -> Draft:
     """The same question, asking only how many values the named column is made from."""
     query = draft.query
-    average = _find_average(next(each.expression for each in query.outputs if each.name == name))
+    average = _find_average(
+        next(output.expression for output in query.outputs if output.name == name)
+    )
     assert average is not None
     argument = average.argument
     if average.second is not None and argument is not None:

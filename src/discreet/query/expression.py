@@ -238,8 +238,8 @@ def parts_of(expression: object) -> Iterator[object]:
     if isinstance(expression, tuple):
         yield from expression
     elif is_dataclass(expression) and not isinstance(expression, type):
-        for each in fields(expression):
-            yield getattr(expression, each.name)
+        for field in fields(expression):
+            yield getattr(expression, field.name)
 
 
 def aggregates_of(expression: object) -> Iterator[Aggregate]:

@@ -83,20 +83,20 @@ class _Known:
             case Scan(table, names):
                 new = dict(names)
                 columns = self.tables[table].columns
-                return {new.get(each.name, each.name): each for each in columns}
+                return {new.get(column.name, column.name): column for column in columns}
             case Join(_, left, right):
                 return {**self.of(left), **self.of(right)}
             case Rows(inner, where, computed):
                 columns_inside = self.of(inner)
                 self.check(where, columns_inside, columns_inside)
-                return self._made(computed, columns_inside, columns_inside)
+                return self._declared_columns(computed, columns_inside, columns_inside)
             case PerUnit(inner, where, keys, computed):
                 columns_inside = self.of(inner)
                 self.check(where, columns_inside, columns_inside)
-                named = self._made(keys, columns_inside, columns_inside)
-                return self._made(computed, named, columns_inside)
+                named = self._declared_columns(keys, columns_inside, columns_inside)
+                return self._declared_columns(computed, named, columns_inside)
 
-    def _made(
+    def _declared_columns(
         self, computed: tuple[tuple[str, Expression], ...], columns: _Columns, rows: _Columns
     ) -> _Columns:
         """The columns of a subquery that are declared ones; what is computed has no declaration."""
@@ -163,9 +163,9 @@ def _nearest(word: str, keys: tuple[str, ...]) -> str:
     """The key most like a text; of very many, among those that share most pairs of letters."""
     if len(keys) > _MOST_COMPARED:
         pairs = _pairs(word)
-        alike = heapq.nlargest(_MOST_COMPARED, keys, key=lambda each: len(pairs & _pairs(each)))
+        alike = heapq.nlargest(_MOST_COMPARED, keys, key=lambda key: len(pairs & _pairs(key)))
         keys = tuple(alike)
-    folded = {each.casefold(): each for each in reversed(keys)}
+    folded = {key.casefold(): key for key in reversed(keys)}
     matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.0)
     return folded[matches[0]]
 
@@ -176,22 +176,22 @@ def _pairs(word: str) -> set[str]:
 
 
 def _refuse_outside(operator: str, column: Column, value: object) -> None:
-    place = _steps(column, value)
+    place = _lattice_steps(column, value)
     if place is None:
         return
     beyond = max(column.lower - place, place - column.upper)
     if beyond <= (0 if operator in ("=", "<>") else 1):
         return
     nearest = column.lower if place < column.lower else column.upper
-    bounds = f"{_shown(column, column.lower)} to {_shown(column, column.upper)}"
-    given = _number_text(value) if isinstance(value, Fraction) else str(value)
+    bounds = f"{_value_text(column, column.lower)} to {_value_text(column, column.upper)}"
+    spelt = _number_text(value) if isinstance(value, Fraction) else str(value)
     raise UnsafeQuery(
-        f"{given} lies outside the bounds of {column.name}, {bounds}; the nearest is "
-        f"{_shown(column, nearest)}. Nothing was run or charged."
+        f"{spelt} lies outside the bounds of {column.name}, {bounds}; the nearest is "
+        f"{_value_text(column, nearest)}. Nothing was run or charged."
     )
 
 
-def _steps(column: Column, value: object) -> Fraction | None:
+def _lattice_steps(column: Column, value: object) -> Fraction | None:
     """Where a constant lies on the column's lattice, exactly; None if it is of another kind."""
     if isinstance(value, datetime):
         seconds = Fraction((value - MIDNIGHT) // timedelta(microseconds=1), 10**6)
@@ -203,7 +203,7 @@ def _steps(column: Column, value: object) -> Fraction | None:
     return None
 
 
-def _shown(column: Column, k: int) -> str:
+def _value_text(column: Column, k: int) -> str:
     if column.kind in ("integer", "number"):
         return _number_text(k * column.step)
     return str(column.decode(k))

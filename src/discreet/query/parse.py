@@ -36,9 +36,9 @@ def _tree(words: list["Token"], text: str) -> "Expr":
     try:
         statements = Dialect.get_or_raise("").parser().parse(words, text)
     except ParseError as error:
-        raise UnsafeQuery(_unreadable(error.errors)) from None
+        raise UnsafeQuery(_explain_errors(error.errors)) from None
     except (SqlglotError, ValueError, TypeError, AttributeError, LookupError):
-        raise UnsafeQuery(_unreadable([])) from None
+        raise UnsafeQuery(_explain_errors([])) from None
     if len(statements) != 1 or statements[0] is None:
         raise UnsafeQuery("several statements. Ask one question at a time.")
     for node in statements[0].walk():
@@ -47,7 +47,7 @@ def _tree(words: list["Token"], text: str) -> "Expr":
     return statements[0]
 
 
-def _unreadable(errors: list[dict[str, object]]) -> str:
+def _explain_errors(errors: list[dict[str, object]]) -> str:
     place = ""
     if errors and errors[0].get("line") is not None:
         near = str(errors[0].get("highlight") or "")[:60]
@@ -58,7 +58,7 @@ def _unreadable(errors: list[dict[str, object]]) -> str:
     )
 
 
-def _shallow(tree: "Expr") -> None:
+def _check_depth(tree: "Expr") -> None:
     waiting = [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -89,7 +89,7 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     results = scope(listed, grouped, rows)
     noisy, columns = outputs(listed, results)
     named = _name_results(results, noisy)
-    shown = tuple(each.output for each in noisy)
+    shown = tuple(column.output for column in noisy)
     spelt = {output.expression: output.name for output in reversed(shown)}
     having = condition(select.args.get("having"), named)
     return Query(
@@ -112,19 +112,19 @@ def _label(key: Typed) -> str:
 
 def _name_results(results: Results, noisy: tuple[Made, ...]) -> Results:
     names = {_label(key).casefold(): key for key in results.keys.values()}
-    for each in noisy:
-        name = each.output.name
-        names[name.casefold()] = replace(each.typed, expression=Field(name))
+    for column in noisy:
+        name = column.output.name
+        names[name.casefold()] = replace(column.typed, expression=Field(name))
     for expression, key in results.keys.items():
-        column = expression.name if isinstance(expression, Field) else ""
-        if names.get(column.casefold(), key) != key:
+        name = expression.name if isinstance(expression, Field) else ""
+        if names.get(name.casefold(), key) != key:
             raise UnsafeQuery(
-                f"the alias {column!r} is also a column that is grouped by. Choose another."
+                f"the alias {name!r} is also a column that is grouped by. Choose another."
             )
     return Results(results.rows, results.keys, names)
 
 
-def _public(table: Table) -> list[str]:
+def _list_names(table: Table) -> list[str]:
     return [table.name, table.unit or "", *(column.name for column in table.columns)]
 
 
@@ -138,10 +138,10 @@ def parse(text: str, tables: Mapping[str, Table]) -> Query:
     ('avg_age',)
     """
     outside, inside = cut(tokens(text))
-    allow([*outside, *inside], (name for table in tables.values() for name in _public(table)))
+    allow([*outside, *inside], (name for table in tables.values() for name in _list_names(table)))
     try:
         tree = _tree(outside, text)
-        _shallow(tree)
+        _check_depth(tree)
         return _query(tree, tables, inside)
     except RecursionError:
         raise UnsafeQuery("the question is nested too deeply. Write it flatter.") from None

@@ -67,8 +67,8 @@ def conjunction(*conditions: str) -> str:
     >>> conjunction("", "a = 1 OR b = 1"), conjunction("a = 1", "b = 1 OR c = 1")
     ('a = 1 OR b = 1', '(a = 1) AND (b = 1 OR c = 1)')
     """
-    kept = [each for each in conditions if each]
-    return kept[0] if len(kept) == 1 else " AND ".join(f"({each})" for each in kept)
+    stated = [condition for condition in conditions if condition]
+    return stated[0] if len(stated) == 1 else " AND ".join(f"({condition})" for condition in stated)
 
 
 def _condition(expression: Expression) -> str:

@@ -80,8 +80,8 @@ def identifier(name: str, what: str) -> str:
     >>> identifier("patient_id", "unit"), identifier("Größe", "unit")
     ('patient_id', 'Größe')
     """
-    given: object = name
-    begins = isinstance(given, str) and (given[:1].isalpha() or given[:1] == "_")
+    raw: object = name
+    begins = isinstance(raw, str) and (raw[:1].isalpha() or raw[:1] == "_")
     if not begins or not of_words(name) or len(name.encode()) > _LONGEST:
         raise SchemaError(
             f"{what} is {name!r:.200}; a name has 1 to {_LONGEST} bytes of letters, digits and "
@@ -92,8 +92,8 @@ def identifier(name: str, what: str) -> str:
 
 def check_description(text: str, what: str) -> str:
     """Check that a description is one line of text, and hand it back."""
-    given: object = text
-    if not isinstance(given, str) or not given.isprintable() or len(given) > _LONGEST_DESCRIPTION:
+    raw: object = text
+    if not isinstance(raw, str) or not raw.isprintable() or len(raw) > _LONGEST_DESCRIPTION:
         raise SchemaError(
             f"{what} is {text!r:.100}; write one line of at most {_LONGEST_DESCRIPTION} characters."
         )
@@ -102,8 +102,8 @@ def check_description(text: str, what: str) -> str:
 
 def whole(value: int, what: str, least: int, most: int) -> int:
     """Check that a value is an integer between two limits, and hand it back."""
-    given: object = value
-    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+    raw: object = value
+    if isinstance(raw, bool) or not isinstance(raw, int) or not least <= raw <= most:
         raise SchemaError(f"{what} is {value!r}; it must be an integer from {least} to {most}.")
     return value
 
@@ -213,8 +213,8 @@ class Column:
             )
         seen = set()
         for key in self.keys:
-            given: object = key
-            if not isinstance(given, str):
+            raw: object = key
+            if not isinstance(raw, str):
                 raise SchemaError(f"{self.name}: the key {key!r} is not text; put it in quotes.")
             if not key or "\0" in key:
                 raise SchemaError(f"{self.name}: the key {key!r} is empty or holds a zero byte.")
@@ -271,8 +271,8 @@ class Column:
         if self.other:
             return False
         # A refusal happens once, at registration; a value that comes later is left out.
-        kept = self.nan not in ("drop", "error") and self.infinity == "clamp"
-        return isinstance(self.null, str) or not kept
+        replaced = self.nan not in ("drop", "error") and self.infinity == "clamp"
+        return isinstance(self.null, str) or not replaced
 
     @property
     def accepted(self) -> "Column":

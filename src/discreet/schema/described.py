@@ -56,7 +56,7 @@ def table_values(table: Table) -> dict[str, Any]:
         "rows_per_unit": table.rows_per_unit,
         "neighbours": table.neighbours.value,
         "protected": protected_text(table),
-        "columns": [column_values(each) for each in table.columns],
+        "columns": [column_values(column) for column in table.columns],
         "notes": _notes(table),
         "examples": examples_of([table]),
     }
@@ -77,7 +77,7 @@ def column_values(column: Column) -> dict[str, Any]:
         return facts
     if column.kind == "boolean":
         return facts
-    low, high = (_shown(column.decode(end)) for end in (column.lower, column.upper))
+    low, high = (_plain_value(column.decode(end)) for end in (column.lower, column.upper))
     return {**facts, "lower": low, "upper": high, "step": float(column.step)}
 
 
@@ -88,7 +88,7 @@ def _null(column: Column) -> str:
     return column.null if isinstance(column.null, str) else str(column.decode(column.null))
 
 
-def _shown(value: object) -> object:
+def _plain_value(value: object) -> object:
     return value if isinstance(value, int | float) else str(value)
 
 
@@ -103,13 +103,14 @@ def _notes(table: Table) -> list[str]:
             f"At most {table.rows_per_unit:,} {rows} {table.unit} can count: where there are more, "
             "counts and sums are too low."
         )
-    if any(each.kind not in ("category", "boolean") for each in table.columns):
+    if any(column.kind not in ("category", "boolean") for column in table.columns):
         said.append("Values outside of their bounds count as the nearest bound.")
-    listed = [each for each in table.columns if each.kind == "category" and not each.private_keys]
-    closed = [each.name for each in listed if not each.other]
+    listed = [column for column in table.columns if column.kind == "category"]
+    listed = [column for column in listed if not column.private_keys]
+    closed = [column.name for column in listed if not column.other]
     if closed:
         said.append(f"Values that are no declared key are in no group of {_list_names(closed)}.")
-    private = [each.name for each in table.columns if each.private_keys]
+    private = [column.name for column in table.columns if column.private_keys]
     if private:
         said.append(
             f"The keys of {_list_names(private)} are not public: GROUP BY shows those of many "
@@ -134,8 +135,12 @@ def examples_of(tables: Iterable[Table]) -> list[str]:
             continue
         name, columns = sql_name(table.name), table.columns
         questions.append(f"SELECT COUNT(*) AS n FROM {name}")
-        keys = [sql_name(each.name) for each in columns if each.kind == "category" and each.keys]
-        numbers = [sql_name(each.name) for each in columns if each.kind in ("integer", "number")]
+        keys = [
+            sql_name(column.name) for column in columns if column.kind == "category" and column.keys
+        ]
+        numbers = [
+            sql_name(column.name) for column in columns if column.kind in ("integer", "number")
+        ]
         if keys:
             questions.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {name} GROUP BY {keys[0]}")
         if keys and numbers:
@@ -176,8 +181,8 @@ class Described(Mapping[str, Any]):
         if self["kind"] == "public":
             return [*said, "Public: it protects nobody, and has no budget."]
         said.append(f"Protected: {self['protected']}.")
-        left = {whose: each for whose, each in self.get("remaining", {}).items() if each}
-        return said + [f"Budget left of {each['name']}: {each['words']}." for each in left.values()]
+        budgets = [budget for budget in self.get("remaining", {}).values() if budget]
+        return said + [f"Budget left of {budget['name']}: {budget['words']}." for budget in budgets]
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -188,8 +193,8 @@ class Described(Mapping[str, Any]):
         [('age', 'integer', '0 to 110', 'drop', 'in years')]
         """
         return [
-            (each["name"], each["type"], _values(each), each["null"], each["description"])
-            for each in self["columns"]
+            (column["name"], column["type"], _values(column), column["null"], column["description"])
+            for column in self["columns"]
         ]
 
     @property
@@ -201,8 +206,8 @@ class Described(Mapping[str, Any]):
         {'GROUP BY; WHERE': 'ill, old'}
         """
         names_by_use: dict[str, list[str]] = {}
-        for each in self["columns"]:
-            names_by_use.setdefault(each["use"], []).append(each["name"])
+        for column in self["columns"]:
+            names_by_use.setdefault(column["use"], []).append(column["name"])
         return {use: ", ".join(names) for use, names in names_by_use.items()}
 
     def __repr__(self) -> str:
@@ -214,7 +219,8 @@ class Described(Mapping[str, Any]):
             uses = [f"  {names}: {use}" for use, names in self.uses.items()]
             lines += ["", "What may be asked, besides COUNT(*):", *uses]
         if self["examples"]:
-            lines += ["", "Questions to begin with:", *(f"  {each}" for each in self["examples"])]
+            lines += ["", "Questions to begin with:"]
+            lines += [f"  {example}" for example in self["examples"]]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -224,7 +230,7 @@ class Described(Mapping[str, Any]):
         uses = "".join(
             f"<li>{escape(names)}: {escape(use)}</li>" for use, names in self.uses.items()
         )
-        asked = "".join(f"<li><code>{escape(each)}</code></li>" for each in self["examples"])
+        asked = "".join(f"<li><code>{escape(example)}</code></li>" for example in self["examples"])
         return f"{said}{rows}<ul>{notes}{uses}{asked}</ul>"
 
 
@@ -242,7 +248,7 @@ class Tables(Mapping[str, Described]):
     __slots__ = ("_tables",)
 
     def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
-        self._tables = {each["name"]: Described(each) for each in tables}
+        self._tables = {table["name"]: Described(table) for table in tables}
 
     def __getitem__(self, name: str) -> Described:
         known = spelt_as(str(name), self._tables)
@@ -266,7 +272,7 @@ class Tables(Mapping[str, Described]):
         >>> Tables([table_values(Table("codes", kind="public"))]).rows
         [('codes', '0 columns; public', '')]
         """
-        return [(name, _short(each), each["description"]) for name, each in self._tables.items()]
+        return [(name, _brief(table), table["description"]) for name, table in self._tables.items()]
 
     def __repr__(self) -> str:
         return "\n".join(_align(self.rows)) if self._tables else "No table is registered yet."
@@ -275,7 +281,7 @@ class Tables(Mapping[str, Described]):
         return html_table(("table", "what it is", "meaning"), self.rows)
 
 
-def _short(table: Mapping[str, Any]) -> str:
+def _brief(table: Mapping[str, Any]) -> str:
     columns = f"{len(table['columns'])} column{'' if len(table['columns']) == 1 else 's'}"
     if table["kind"] == "public":
         return f"{columns}; public"
@@ -296,11 +302,11 @@ def _values(column: Mapping[str, Any]) -> str:
     if "lower" not in column:
         return "true, false"
     steps = "" if column["step"] == 1 else f", steps of {column['step']:g}"
-    lower, upper = (_end(column[end]) for end in ("lower", "upper"))
+    lower, upper = (_number_text(column[end]) for end in ("lower", "upper"))
     return f"{lower} to {upper}{steps}"
 
 
-def _end(value: object) -> str:
+def _number_text(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 

@@ -154,29 +154,29 @@ class Format:
         >>> Format(decimal=",", date=("%d.%m.%Y",)).facts()
         {'decimal': ',', 'date': ['%d.%m.%Y']}
         """
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in given.items()
+            for name, value in values.items()
             if value != getattr(PLAIN, name)
         }
 
 
 def _check_pattern(name: str, pattern: str) -> None:
-    given = _SPECIFIER.findall(pattern)
-    unknown = [sign for sign in given if sign not in _SPECIFIERS]
+    specifiers = _SPECIFIER.findall(pattern)
+    unknown = [sign for sign in specifiers if sign not in _SPECIFIERS]
     if unknown:
         listed = " ".join(f"%{sign}" for sign in sorted(_SPECIFIERS))
         raise SchemaError(
             f"format: {name} is {pattern!r}; '%{unknown[0]}' is not known. Known: {listed}."
         )
-    if not {"Y", "y"} & set(given):
+    if not {"Y", "y"} & set(specifiers):
         raise SchemaError(
             f"format: {name} is {pattern!r}, a pattern without a year; write one such as "
             "'%d.%m.%Y' or '%m/%d/%Y %H:%M'."
         )
     for part, signs in _PARTS.items():
-        if sum(sign in signs for sign in given) > 1:  # only the last one would count
+        if sum(sign in signs for sign in specifiers) > 1:  # only the last one would count
             raise SchemaError(
                 f"format: {name} is {pattern!r}, which names the {part} twice. Name it once."
             )

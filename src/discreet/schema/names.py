@@ -38,8 +38,8 @@ def any_name(name: str, what: str) -> str:
     >>> any_name("Net income (€)", "a column's name")
     'Net income (€)'
     """
-    given: object = name
-    if not isinstance(given, str) or not _can_be_quoted(given):
+    raw: object = name
+    if not isinstance(raw, str) or not _can_be_quoted(raw):
         raise SchemaError(
             f"{what} is {name!r:.200}; a name has 1 to {_LONGEST_NAME} bytes of printable "
             "characters, one of them a letter or a digit, no quotation mark, backquote or "
@@ -58,8 +58,8 @@ def _can_be_quoted(name: str) -> bool:
     return (
         name.isprintable()
         and 1 <= len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
-        and any(each.isalnum() or each == "_" for each in name)
-        and not any(each in '"`\\' for each in name)
+        and any(character.isalnum() or character == "_" for character in name)
+        and not any(sign in '"`\\' for sign in name)
         and not name.startswith("$")
         and name.strip() == name
     )
@@ -72,8 +72,8 @@ def of_words(name: str, signs: str = "_") -> bool:
     (True, True, False, True)
     """
     return all(
-        each in signs or (unicodedata.category(each) in _OF_WORDS and not _is_invisible(each))
-        for each in name
+        sign in signs or (unicodedata.category(sign) in _OF_WORDS and not _is_invisible(sign))
+        for sign in name
     )
 
 
@@ -101,7 +101,7 @@ def spelt_as(name: str, known: Iterable[str]) -> str | None:
     listed = list(known)
     if name in listed:
         return name
-    return next((each for each in listed if fold(each) == fold(name)), None)
+    return next((other for other in listed if fold(other) == fold(name)), None)
 
 
 def population_name(name: str) -> str:
@@ -136,7 +136,7 @@ def _stands_alone(name: str) -> bool:
         statement = sqlglot.parse_one(text)
     except SqlglotError:
         return False
-    names = [each.name for each in statement.find_all(expressions.Column, expressions.Table)]
+    names = [part.name for part in statement.find_all(expressions.Column, expressions.Table)]
     return names.count(name) == len(names) == 5
 
 
@@ -165,25 +165,25 @@ def propose_names(headings: Sequence[str]) -> list[str]:
     >>> propose_names(["age", "Net income (€)", "2024", "net_income", "%"])
     ['age', 'Net_income_2', 'c_2024', 'net_income', 'column_5']
     """
-    own = {fold(each) for each in headings if _is_word(each)}
-    taken: set[str] = set()
+    own = {fold(heading) for heading in headings if _is_word(heading)}
+    used: set[str] = set()
     names = []
     for place, heading in enumerate(headings, 1):
-        if _is_word(heading) and fold(heading) not in taken:
-            taken.add(fold(heading))
+        if _is_word(heading) and fold(heading) not in used:
+            used.add(fold(heading))
             names.append(heading)
             continue
         words = re.sub(r"\W+", "_", unicodedata.normalize("NFC", heading))
         plain = _cut(words if words == heading else words.strip("_"))
-        if not any(each.isalnum() for each in plain):
+        if not any(character.isalnum() for character in plain):
             plain = f"column_{place}"
         if plain[0].isdigit():
             plain = _cut(f"c_{plain}")
         name, number = plain, 1
-        while fold(name) in taken | own:
+        while fold(name) in used | own:
             number += 1
             name = f"{_cut(plain, 5 + len(str(number)))}_{number}"
-        taken.add(fold(name))
+        used.add(fold(name))
         names.append(name)
     return names
 
@@ -192,11 +192,11 @@ def _is_word(heading: str) -> bool:
     return (
         re.fullmatch(r"[^\W\d]\w*", heading) is not None
         and _cut(heading) == heading
-        and any(each.isalnum() for each in heading)
+        and any(character.isalnum() for character in heading)
     )
 
 
 def _cut(name: str, room: int = 0) -> str:
     """The name without what is beyond the longest, and no letter cut in two."""
-    kept = name.encode("utf-8", "replace")[: _LONGEST_NAME - room]
-    return unicodedata.normalize("NFC", kept.decode("utf-8", "ignore"))
+    prefix = name.encode("utf-8", "replace")[: _LONGEST_NAME - room]
+    return unicodedata.normalize("NFC", prefix.decode("utf-8", "ignore"))

@@ -86,14 +86,14 @@ def import_metadata(document: Mapping[str, Any]) -> tuple[Imported, ...]:
     >>> print(*[line for line in table.text.splitlines() if line.startswith("age")])
     age = { type = "integer", lower = 0, upper = 110 }
     """
-    given = _mapping(document, "the metadata")
-    collections = [name for name in given if name != "engine"]
+    metadata = _mapping(document, "the metadata")
+    collections = [name for name in metadata if name != "engine"]
     if len(collections) != 1:
         raise SchemaError(
             f"the metadata has {len(collections)} collections; one file holds one. "
             "Write collection, schema, table and columns inside each other."
         )
-    tables = list(_tables(str(collections[0] or ""), given[collections[0]]))
+    tables = list(_tables(str(collections[0] or ""), metadata[collections[0]]))
     if not tables:
         raise SchemaError("the metadata has no table. Write collection, schema, table, columns.")
     names = _names([(schema, table) for schema, table, _ in tables])
@@ -147,7 +147,7 @@ def _import_table(
             f"{name}: {' and '.join(units)} are private_id; one column is the privacy unit. "
             "Keep one."
         )
-    notes = [f"{name}: {note}" for note in _left_behind(name, facts)]
+    notes = [f"{name}: {note}" for note in _note_options(name, facts)]
     by_row = _flag(name, facts, "row_privacy", False)
     if by_row and units:
         notes.append(
@@ -196,7 +196,7 @@ def _unit(name: str, units: list[str], facts: Mapping[Any, Any]) -> list[str]:
     return [f"unit = {text_literal(called)}", *source_name, f"rows_per_unit = {rows}"]
 
 
-def _left_behind(name: str, facts: Mapping[Any, Any]) -> Iterator[str]:
+def _note_options(name: str, facts: Mapping[Any, Any]) -> Iterator[str]:
     """The table's options that have no counterpart, each with what happens instead."""
     if "rows" in facts:
         yield "rows is not used: no answer needs the number of rows in advance."
@@ -223,8 +223,8 @@ def _entry(
     where = f"{table}.{called}"
     kind = _TYPES.get(str(entry.get("type")))
     if kind is None:
-        given = _one_line(str(entry.get("type", "none")))
-        return f"# {called} cannot be declared: its type is {given}.", [f"left out: type {given}."]
+        kind = _one_line(str(entry.get("type", "none")))
+        return f"# {called} cannot be declared: its type is {kind}.", [f"left out: type {kind}."]
     notes = [f"{_one_line(str(key))} is not used." for key in entry if key not in _FACTS]
     notes += ["sensitivity is not used: it follows from the bounds."] * ("sensitivity" in entry)
     notes += ["cardinality is not used."] * ("cardinality" in entry)

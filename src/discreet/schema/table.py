@@ -191,9 +191,9 @@ class Table:
                 f"{self.name}: rows_per_key is {self.rows_per_key} but no key is named. "
                 "Name the columns that identify a row, or leave rows_per_key out."
             )
-        given: object = self.key
-        if not isinstance(given, tuple):
-            raise SchemaError(f"{self.name}: key is {given!r}, not a tuple of column names.")
+        raw: object = self.key
+        if not isinstance(raw, tuple):
+            raise SchemaError(f"{self.name}: key is {raw!r}, not a tuple of column names.")
         for name in self.key:
             if not isinstance(name, str) or fold(name) not in columns:
                 hint = nearest(str(name), columns.values())
@@ -232,14 +232,14 @@ class Table:
         object.__setattr__(self, "unreadable_share", share)
 
     def _check_public(self) -> None:
-        for name, given in (
+        for name, is_given in (
             ("unit", self.unit is not None),
             ("budget", self.budget is not None),
             ("population", self.population != population_name(self.name)),
             ("neighbours", self.neighbours != Relation.ADD_REMOVE),
             ("joined_rows_per_unit", self.joined_rows_per_unit != JOINED_ROWS),
         ):
-            if given:
+            if is_given:
                 raise SchemaError(
                     f"{self.name}: a public table protects nobody and has no {name}. "
                     f"Leave {name} out, or kind if the table is about people."
@@ -269,8 +269,8 @@ class Table:
         try:
             facts = json.loads(text)
             columns = tuple(
-                Column(**{**each, "step": Fraction(each["step"]), "keys": tuple(each["keys"])})
-                for each in facts.pop("columns")
+                Column(**{**entry, "step": Fraction(entry["step"]), "keys": tuple(entry["keys"])})
+                for entry in facts.pop("columns")
             )
             limits = facts.pop("budget")
             budget = None if limits is None else Budget(**_fractions(limits))
@@ -278,13 +278,13 @@ class Table:
             key = tuple(facts.pop("key", ()))
             seconds = facts.pop("answer_seconds", None)
             share = Fraction(facts.pop("unreadable_share", UNREADABLE_SHARE))
-            given: dict[str, Any] = {
+            marks: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value
                 for name, value in facts.pop("format", {}).items()
             }
             return Table(
                 **facts,
-                format=Format(**given),
+                format=Format(**marks),
                 unreadable_share=share,
                 neighbours=relation,
                 columns=columns,
@@ -386,8 +386,8 @@ def _version(table: Table) -> str:
 
 
 def _facts(table: Table) -> dict[str, Any]:
-    facts = _but_defaults({**asdict(table), "format": table.format.facts()}, _LATER_ON_TABLES)
-    facts["columns"] = [_but_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
+    facts = _omit_defaults({**asdict(table), "format": table.format.facts()}, _LATER_ON_TABLES)
+    facts["columns"] = [_omit_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
     for column in facts["columns"]:
         column["step"] = str(column["step"])
     if table.answer_seconds is not None:
@@ -402,7 +402,7 @@ def _facts(table: Table) -> dict[str, Any]:
     return facts
 
 
-def _but_defaults(facts: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def _omit_defaults(facts: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in facts.items()

@@ -102,14 +102,14 @@ class Accounts:
             expires=(self._now() + timedelta(days=days)).isoformat(timespec="seconds"),
             text="",
         )
-        text = ".".join((_encoded(name), issued.id, secret))
+        text = ".".join((_encode(name), issued.id, secret))
 
         def add(known: dict[str, Any]) -> dict[str, Any]:
             if known and known["role"] != role:
                 raise InvalidValue(
                     f"{name!r} is {with_article(known['role'])} and stays one; choose another name."
                 )
-            tokens = [each for each in known.get("tokens", []) if self._valid(each)]
+            tokens = [stored for stored in known.get("tokens", []) if self._valid(stored)]
             if len(tokens) >= _MOST_TOKENS:
                 raise InvalidValue(f"{name!r} has {_MOST_TOKENS} tokens; revoke one first.")
             new = {"id": issued.id, "hash": _hash(secret), "expires": issued.expires}
@@ -126,13 +126,13 @@ class Accounts:
         """
         encoded, _, rest = text.partition(".")
         token, _, secret = rest.partition(".")
-        name = _decoded(encoded)
+        name = _decode(encoded)
         known = self._read(name) or json.loads(_UNKNOWN)
         tokens = known.get("tokens", [])
-        identity, given = _NO_TOKEN, token.encode("utf-8", "replace")
-        for each in [*tokens, *[_NO_TOKEN] * (_MOST_TOKENS - len(tokens))]:
-            if hmac.compare_digest(each["id"].encode(), given):
-                identity = each
+        identity, identifier = _NO_TOKEN, token.encode("utf-8", "replace")
+        for stored in [*tokens, *[_NO_TOKEN] * (_MOST_TOKENS - len(tokens))]:
+            if hmac.compare_digest(stored["id"].encode(), identifier):
+                identity = stored
         matches = hmac.compare_digest(identity["hash"], _hash(secret))
         if not matches or not identity["id"] or not self._valid(identity):
             return None
@@ -144,7 +144,7 @@ class Accounts:
         if login in known.get("ended", {}) or until <= known.get("ended_until", 0):
             return False
         tokens = known.get("tokens", [])
-        return any(each["id"] == identity.token and self._valid(each) for each in tokens)
+        return any(stored["id"] == identity.token and self._valid(stored) for stored in tokens)
 
     def end(self, identity: Identity, *, login: str, until: float) -> None:
         """End a login, for every process; a copy of its cookie is worthless from now on.
@@ -154,7 +154,7 @@ class Accounts:
 
         def add(known: dict[str, Any]) -> dict[str, Any]:
             now = self._now().timestamp()
-            ended = {each: end for each, end in known.get("ended", {}).items() if end > now}
+            ended = {mark: end for mark, end in known.get("ended", {}).items() if end > now}
             ended[login] = until
             if len(ended) <= _MOST_ENDED:
                 return {**known, "ended": ended}
@@ -168,22 +168,24 @@ class Accounts:
         """Make a token, or all of an account, worthless at once."""
 
         def remove(known: dict[str, Any]) -> dict[str, Any]:
-            kept = [each for each in known.get("tokens", []) if token not in (None, each["id"])]
-            if not known or (token is not None and len(kept) == len(known["tokens"])):
+            remaining = [
+                stored for stored in known.get("tokens", []) if token not in (None, stored["id"])
+            ]
+            if not known or (token is not None and len(remaining) == len(known["tokens"])):
                 what = f"token {token!r:.40} of " if token is not None else ""
                 raise InvalidValue(f"there is no {what}account {name!r:.80}.")
-            return {**known, "tokens": kept}
+            return {**known, "tokens": remaining}
 
         self._change(name, remove)
 
-    def listed(self) -> Iterator[dict[str, Any]]:
+    def list_all(self) -> Iterator[dict[str, Any]]:
         """All accounts with their valid tokens, without anything that would let one in."""
         for name in self._states.holders(kind=_KIND):
             known = self._read(name)
             tokens = [
-                {"id": each["id"], "expires": each["expires"]}
-                for each in known.get("tokens", [])
-                if self._valid(each)
+                {"id": token["id"], "expires": token["expires"]}
+                for token in known.get("tokens", [])
+                if self._valid(token)
             ]
             yield {"name": name, "role": known.get("role"), "tokens": tokens}
 
@@ -250,11 +252,11 @@ def _random(count: int) -> str:
     return base64.urlsafe_b64encode(bits).decode().rstrip("=")
 
 
-def _encoded(name: str) -> str:
+def _encode(name: str) -> str:
     return base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     padded = text.encode("utf-8", "replace") + b"=" * (-len(text) % 4)
     try:
         return account_name(base64.b64decode(padded, altchars=b"-_", validate=True).decode())

@@ -44,17 +44,17 @@ _PROBLEM = {
 
 def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     """The application of one curator. Answers are charged by the curator; see `ServerContext`."""
-    desk = ServerContext(curator, settings or Settings())
+    server = ServerContext(curator, settings or Settings())
     jobs, cache = Jobs(), SynopsisCache()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        desk.watch.start()
+        server.watch.start()
         yield
-        desk.draining = True
-        desk.watch.close()
+        server.draining = True
+        server.watch.close()
         jobs.close()
-        desk.gate.close()
+        server.gate.close()
 
     app = FastAPI(
         title="Discreet",
@@ -68,7 +68,7 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
         responses=_problems(),
         separate_input_output_schemas=False,
     )
-    app.state.desk = desk
+    app.state.server = server
     register_problems(app)
     app.include_router(analyst_routes(jobs), prefix=_PREFIX)
     app.include_router(service_routes(cache), prefix=_PREFIX)
@@ -79,14 +79,14 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     app.include_router(service_pages(cache))
 
     async def health() -> Response:
-        return JSONResponse({"status": "draining" if desk.draining else "ok"})
+        return JSONResponse({"status": "draining" if server.draining else "ok"})
 
     async def metrics() -> Response:
-        return PlainTextResponse(metrics_text(desk), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(metrics_text(server), media_type="text/plain; version=0.0.4")
 
     app.add_api_route("/health", health, methods=["GET"], include_in_schema=False)
     app.add_api_route("/metrics", metrics, methods=["GET"], include_in_schema=False)
-    app.add_middleware(Middleware, desk=desk)
+    app.add_middleware(Middleware, server=server)
     return app
 
 

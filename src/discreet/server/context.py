@@ -46,7 +46,7 @@ from discreet.server.problems import Problem
 from discreet.server.settings import Settings
 from discreet.server.watch import Watch
 
-__all__ = ["ServerContext", "analyst", "custodian", "desk_of", "gated", "login_of", "signed_in"]
+__all__ = ["ServerContext", "analyst", "custodian", "identify", "login_of", "require", "server_of"]
 
 _MEMO = ("label", "table", "question", "data_version", "answer_seconds")
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -119,7 +119,7 @@ class ServerContext:
         self.watch.refuse_tampered()
         return self.curator.remote_session(identity.name)
 
-    def told(self, refusal: DiscreetError) -> str:
+    def tell_analyst(self, refusal: DiscreetError) -> str:
         """A refusal in words for analysts; one that says where data or vault lie says less.
 
         What is the custodian's stays the custodian's.
@@ -143,16 +143,16 @@ class ServerContext:
                     places |= {table.source, *table.source.split("#"), origin.relation("")}
                     if origin.file is not None:
                         places |= {*_forms(origin.file), *_forms(origin.file.parent)}
-            places |= {each.prepared or "" for each in self.curator.vault.catalogue.tables()}
+            places |= {table.prepared or "" for table in self.curator.vault.catalogue.tables()}
             places -= tables.keys()
         return {word for word in places if len(word) > 1}
 
-    def explained(self, plan: Plan, count: int | None) -> dict[str, Any]:
+    def describe_plan(self, plan: Plan, count: int | None) -> dict[str, Any]:
         """Everything public about a plan; its statement names tables as analysts know them, and
         `answer_seconds` are whole steps of time.
         """
         values = explain_plan(plan, count)
-        values["suggestions"] = [each.values() for each in suggestions(plan, count)]
+        values["suggestions"] = [suggestion.values() for suggestion in suggestions(plan, count)]
         for table in plan.tables:
             relation = "" if table.source is None else Origin.of(table.source).relation("")
             if relation:
@@ -165,7 +165,7 @@ class ServerContext:
 
         New data is not new budget.
         """
-        self._unmoved(name)
+        self._check_place(name)
         self.curator.refresh(name)
 
     def inspect(self, name: str) -> dict[str, Any]:
@@ -173,10 +173,10 @@ class ServerContext:
 
         Exact, for the custodian, not for release.
         """
-        self._unmoved(name)
+        self._check_place(name)
         return self.curator.inspect(name)
 
-    def _unmoved(self, name: str) -> None:
+    def _check_place(self, name: str) -> None:
         """Refuse an absent table, and a source that a link leads elsewhere now."""
         table = self.curator.tables.get(name)
         if table is None:
@@ -192,10 +192,10 @@ class ServerContext:
                 "Nothing was read. Put it back, or let the server's operator run discreet refresh."
             )
 
-    def stored(self, identity: Identity, receipt: str) -> Release:
+    def find_release(self, identity: Identity, receipt: str) -> Release:
         """A release of this analyst's own; any other is not found."""
         self.watch.refuse_tampered()
-        release = self.curator.vault.releases.cited(receipt, analyst=identity.name)
+        release = self.curator.vault.releases.find_cited(receipt, analyst=identity.name)
         if release is None:
             raise Problem("not-found")
         return release
@@ -205,10 +205,8 @@ class ServerContext:
 
         From receipts alone: no answer is made again.
         """
-        releases = self.curator.vault.releases.listed_after(
-            after, analyst=identity.name, limit=limit
-        )
-        return [_listed(each) for each in releases]
+        releases = self.curator.vault.releases.list_after(after, analyst=identity.name, limit=limit)
+        return [_describe_listed(release) for release in releases]
 
     def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
         """The first so many charges to an analyst after an entry, whatever they paid for."""
@@ -222,39 +220,40 @@ class ServerContext:
 
     def _charges(self, identity: Identity, charges: tuple[Charged, ...]) -> list[dict[str, Any]]:
         account = self.curator.ledger.find(Holder.ANALYST, identity.name)
-        return [] if account is None else [charge_values(each, account) for each in charges]
+        return [] if account is None else [charge_values(charge, account) for charge in charges]
 
-    def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
+    def describe_answer(self, identity: Identity, answer: Answer) -> dict[str, Any]:
         """An answer as JSON, with the facts from which a client makes the same answer again.
 
         An answer that another analyst paid for, where the custodian allows sharing, has none.
         """
-        released = self.curator.vault.releases.cited(answer.receipt.id, analyst=identity.name)
+        stored = self.curator.vault.releases.find_cited(answer.receipt.id, analyst=identity.name)
         bought = None if answer.bought is None else answer.bought.receipt.id
-        listed = None if released is None else _listed_release(released, answer)
-        return {**answer_values(answer), "bought": bought, "release": listed}
+        release = None if stored is None else _describe_release(stored, answer)
+        return {**answer_values(answer), "bought": bought, "release": release}
 
-    def recalled(self, identity: Identity, receipt: str) -> Answer:
+    def recall(self, identity: Identity, receipt: str) -> Answer:
         """An old answer."""
-        return replay(self.stored(identity, receipt))
+        return replay(self.find_release(identity, receipt))
 
 
 def _forms(path: Path) -> set[str]:
     return {str(path), os.path.realpath(path)}
 
 
-def _listed(each: Listed) -> dict[str, Any]:
+def _describe_listed(listed: Listed) -> dict[str, Any]:
+    receipt = listed.receipt
     return {
-        "number": each.number,
-        "id": each.receipt.id,
-        "time": each.receipt.time,
-        "question": each.receipt.memo["question"],
-        "table": each.receipt.memo["table"],
-        "cost": loss_values(each.receipt.loss),
+        "number": listed.number,
+        "id": receipt.id,
+        "time": receipt.time,
+        "question": receipt.memo["question"],
+        "table": receipt.memo["table"],
+        "cost": loss_values(receipt.loss),
     }
 
 
-def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
+def _describe_release(release: Release, answer: Answer) -> dict[str, Any]:
     """What a client makes the same answer of: listed field by field, never a stored body."""
     receipt = release.receipt
     return {
@@ -272,42 +271,42 @@ def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
     }
 
 
-def desk_of(request: Request) -> ServerContext:
-    """The server context of the application that serves a request."""
-    desk: ServerContext = request.app.state.desk
-    return desk
+def server_of(request: Request) -> ServerContext:
+    """The context of the server that a request came to."""
+    server: ServerContext = request.app.state.server
+    return server
 
 
 _Outcome = TypeVar("_Outcome")
 
 
-def gated(
-    asker: Callable[..., Any],
+def require(
+    role_check: Callable[..., Any],
 ) -> Callable[[Callable[..., _Outcome]], Callable[..., Coroutine[Any, Any, _Outcome]]]:
-    """Make work into a route for those whom `asker` lets in, done in turn off the event loop.
+    """Make work into a route for those whom `role_check` lets in, done in turn off the event loop.
 
     The work takes the server's context, `who` asks if it names it, and what the route takes.
     """
 
     def make_route(work: Callable[..., _Outcome]) -> Callable[..., Coroutine[Any, Any, _Outcome]]:
         signature = inspect.signature(work)
-        taken = [each for each in list(signature.parameters.values())[1:] if each.name != "who"]
+        _, *parameters = signature.parameters.values()
+        parameters = [parameter for parameter in parameters if parameter.name != "who"]
         names_asker = "who" in signature.parameters
 
         @functools.wraps(work)
-        async def route(request: Request, who: Identity, **given: Any) -> _Outcome:
-            context = desk_of(request)
-            told = {"who": who, **given} if names_asker else given
-            return await context.gate.run(who.name, lambda: work(context, **told))
+        async def route(request: Request, who: Identity, **terms: Any) -> _Outcome:
+            server = server_of(request)
+            arguments = {"who": who, **terms} if names_asker else terms
+            return await server.gate.run(who.name, lambda: work(server, **arguments))
 
-        shared = {"request": Request, "who": Annotated[Identity, Depends(asker)]}
+        shared = {"request": Request, "who": Annotated[Identity, Depends(role_check)]}
         only = inspect.Parameter.KEYWORD_ONLY
         parameters = [
             *(inspect.Parameter(name, only, annotation=kind) for name, kind in shared.items()),
-            *(each.replace(kind=only) for each in taken),
+            *(parameter.replace(kind=only) for parameter in parameters),
         ]
-        shown = signature.replace(parameters=parameters)
-        route.__signature__ = shown  # type: ignore[attr-defined]
+        route.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return route
 
     return make_route
@@ -316,30 +315,30 @@ def gated(
 def login_of(request: Request) -> Login | None:
     """The login of a request's cookie."""
     cookie = request.cookies.get(COOKIE)
-    return None if cookie is None else desk_of(request).logins.read(cookie)
+    return None if cookie is None else server_of(request).logins.read(cookie)
 
 
-def signed_in(request: Request) -> Identity:
+def identify(request: Request) -> Identity:
     """Who is asking: by a bearer token, or by a cookie and, for changes, the form's own token."""
-    desk = desk_of(request)
+    server = server_of(request)
     address = request.client.host if request.client else "unknown"
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         # A right token is let in whoever else guesses at this address, which may be a proxy's.
-        identity = desk.accounts.identify(token.strip())
+        identity = server.accounts.identify(token.strip())
         if identity is None:
-            if desk.guesses.too_many(address):
+            if server.guesses.too_many(address):
                 raise Problem("too-many-requests", "Too many wrong tokens; wait.", retry_seconds=60)
-            desk.guesses.count(address)
+            server.guesses.count(address)
             raise Problem("not-signed-in")
-        return desk.admit(identity)
+        return server.admit(identity)
     login = login_of(request)
     if login is None:
         raise Problem("not-signed-in")
-    given = request.headers.get(_HEADER, "").encode("utf-8", "replace")
-    if request.method not in _SAFE and not hmac.compare_digest(login.csrf.encode(), given):
+    sent = request.headers.get(_HEADER, "").encode("utf-8", "replace")
+    if request.method not in _SAFE and not hmac.compare_digest(login.csrf.encode(), sent):
         raise Problem("forgery", f"The header {_HEADER} is missing or wrong.")
-    return desk.admit(login.identity)
+    return server.admit(login.identity)
 
 
 def analyst(request: Request) -> Identity:
@@ -353,7 +352,7 @@ def custodian(request: Request) -> Identity:
 
 
 def _with_role(request: Request, role: Role) -> Identity:
-    identity = signed_in(request)
+    identity = identify(request)
     if identity.role is not role:
         raise Problem("not-found")
     return identity

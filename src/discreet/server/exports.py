@@ -29,7 +29,7 @@ def csv_of(answer: Answer) -> Response:
     writer.writerow([_cell(name) for name in header])
     notes = "\n".join(map(str, answer.notes))
     for place, row in enumerate(answer.to_dicts()):
-        ends = [each[place] for each in errors.values()]
+        ends = [error[place] for error in errors.values()]
         last = [] if told is None else [_cell(notes) if place == 0 else ""]
         writer.writerow([*(_cell(row[name]) for name in answer.columns), *ends, *last])
     return _file(text.getvalue().encode(), "text/csv; charset=utf-8", answer, "csv")

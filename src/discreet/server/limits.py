@@ -67,7 +67,7 @@ class Workers:
             return self._line.inside(account)
 
     def _start(self) -> None:
-        while tasks := self._line.admitted():
+        while tasks := self._line.admit():
             for task in tasks:
                 if task.future.set_running_or_notify_cancel():
                     done = self._pool.submit(task.work)
@@ -88,7 +88,7 @@ class Workers:
     def close(self) -> None:
         """Finish what is at work, and drop what waits."""
         with self._lock:
-            dropped = self._line.dismissed()
+            dropped = self._line.dismiss()
         for task in dropped:
             task.future.cancel()
         self._pool.shutdown(wait=True, cancel_futures=True)

@@ -51,7 +51,7 @@ class Logins:
 
     def read(self, cookie: str) -> Login | None:
         """The login of a cookie; None if it is forged, too old, ended, or its token was revoked."""
-        opened = self._opened(cookie)
+        opened = self._open(cookie)
         if opened is None:
             return None
         identity, until, mark = opened
@@ -63,11 +63,11 @@ class Logins:
         """End the login of a cookie on the server: copies of it are worthless, here and
         elsewhere.
         """
-        opened = self._opened(cookie)
+        opened = self._open(cookie)
         if opened is not None:
             self._accounts.end(opened[0], login=opened[2], until=opened[1])
 
-    def _opened(self, cookie: str) -> tuple[Identity, int, str] | None:
+    def _open(self, cookie: str) -> tuple[Identity, int, str] | None:
         """What a cookie of ours says, and the mark under which it would be ended."""
         encoded, _, code = cookie.partition(".")
         expected = self._code("cookie", encoded).encode()

@@ -43,9 +43,9 @@ _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 class Middleware:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, desk: ServerContext) -> None:
+    def __init__(self, app: ASGIApp, server: ServerContext) -> None:
         self._app = app
-        self._desk = desk
+        self._server = server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -54,7 +54,7 @@ class Middleware:
             return
         start, status = time.monotonic(), 500
 
-        async def answered(message: Message) -> None:
+        async def answer_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -71,16 +71,16 @@ class Middleware:
             body = await self._body(scope, receive)
         except Problem as problem:
             told = await run_in_threadpool(answer_problem, Request(scope), problem)
-            await told(scope, receive, answered)
+            await told(scope, receive, answer_with_headers)
         else:
             scope[BODY] = body
-            await self._app(scope, _replayed(body, receive), answered)
+            await self._app(scope, _replay(body, receive), answer_with_headers)
         finally:
             self._record(scope, status, time.monotonic() - start)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body, within its limits of size and time."""
-        most = self._desk.settings.body_bytes
+        most = self._server.settings.body_bytes
         for name, value in scope["headers"]:
             if name == b"content-length" and (not value.isdigit() or int(value) > most):
                 raise Problem("too-large", f"The body may have {most:,} bytes.")
@@ -106,7 +106,7 @@ class Middleware:
         path = getattr(route, "path", "-")  # the pattern: names and receipts stay out
         # Anybody can invent methods: counted by name they would fill the memory.
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        self._desk.count("requests", f"{method} {status}")
+        self._server.count("requests", f"{method} {status}")
         line = {
             "method": method,
             "route": path,
@@ -116,7 +116,7 @@ class Middleware:
         LOGGER.info(json.dumps(line))
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     sent = False
 
     async def again() -> Message:
@@ -129,13 +129,13 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def metrics_text(desk: ServerContext) -> str:
+def metrics_text(server: ServerContext) -> str:
     """Counts of requests and answers as Prometheus reads them.
 
     Nothing by table, analyst or value.
     """
-    with desk.lock:
-        counts: dict[tuple[str, str], Any] = dict(desk.counts)
+    with server.lock:
+        counts: dict[tuple[str, str], Any] = dict(server.counts)
     lines = [
         "# HELP discreet_requests_total Requests by method and status.",
         "# TYPE discreet_requests_total counter",
@@ -156,6 +156,6 @@ def metrics_text(desk: ServerContext) -> str:
     lines += [
         "# HELP discreet_questions_inside Questions that are running or waiting.",
         "# TYPE discreet_questions_inside gauge",
-        f"discreet_questions_inside {desk.gate.inside}",
+        f"discreet_questions_inside {server.gate.inside}",
     ]
     return "\n".join(lines) + "\n"

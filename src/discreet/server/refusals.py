@@ -53,27 +53,27 @@ def register_problems(app: Any) -> None:
     A failure nobody foresaw says nothing about itself.
     """
     app.add_exception_handler(Problem, answer_problem)
-    app.add_exception_handler(DiscreetError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _plain)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(DiscreetError, _answer_refusal)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(HTTPException, _answer_plain)
+    app.add_exception_handler(Exception, _answer_unforeseen)
 
 
-def _refused(request: Request, error: DiscreetError) -> Response:
+def _answer_refusal(request: Request, error: DiscreetError) -> Response:
     kind = next(name for cause, name in _OF_ERRORS if isinstance(error, cause))
     retry = 5 if kind == "unavailable" else None
     custodians = request.url.path.startswith(_CUSTODIANS)
-    text = refusal_text(error) if custodians else request.app.state.desk.told(error)
+    text = refusal_text(error) if custodians else request.app.state.server.tell_analyst(error)
     return answer_problem(request, Problem(kind, text, retry_seconds=retry))
 
 
-def _invalid(request: Request, error: RequestValidationError) -> Response:
+def _answer_invalid(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
     return answer_problem(request, Problem("invalid-value", f"{where}: {first['msg']}."))
 
 
-def _plain(request: Request, error: HTTPException) -> Response:
+def _answer_plain(request: Request, error: HTTPException) -> Response:
     kind = _OF_STATUS.get(error.status_code, "invalid-value")
     answer = answer_problem(request, Problem(kind))
     if error.headers and "allow" in {name.lower() for name in error.headers}:
@@ -83,7 +83,7 @@ def _plain(request: Request, error: HTTPException) -> Response:
     return answer
 
 
-def _unforeseen(request: Request, error: Exception) -> Response:  # noqa: ARG001 (says nothing)
+def _answer_unforeseen(request: Request, error: Exception) -> Response:  # noqa: ARG001 (says nothing)
     return answer_problem(
         request, Problem("unavailable", "Something failed here; the custodian knows.")
     )

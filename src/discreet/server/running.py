@@ -31,7 +31,7 @@ def serve(curator: Curator, settings: Settings) -> None:
     logging.getLogger("uvicorn.error").addFilter(without_traceback)
     app = application(curator, settings)
     with contextlib.suppress(DiscreetError):  # pages and answers say so then
-        app.state.desk.watch.look()  # before it listens: no visitor waits for the first check
+        app.state.server.watch.look()  # before it listens: no visitor waits for the first check
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -50,8 +50,8 @@ def serve(curator: Curator, settings: Settings) -> None:
             h11_max_incomplete_event_size=32 * 1024,
         )
     )
-    for each in (signal.SIGTERM, signal.SIGINT):  # it ends in order first; then nothing is left
-        signal.signal(each, lambda *_: None)
+    for number in (signal.SIGTERM, signal.SIGINT):  # it ends in order first; then nothing is left
+        signal.signal(number, lambda *_: None)
     gc.freeze()  # what was loaded stays: it need not be looked through again
     gc.set_threshold(*_COLLECT)
     with _listener(settings) as listener:  # whoever reads the line can connect

@@ -196,7 +196,7 @@ def test_a_killed_engine_comes_back(tmp_path):
         curator.grant("ana", epsilon=1)
         session = curator.session("ana")
         session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=0.25)
-        holding = curator._warehouse.engine(("visits",))._holding()
+        holding = curator._warehouse.engine(("visits",))._own_holding()
         os.kill(holding.child.number, signal.SIGKILL)
         try:
             session.sql("SELECT COUNT(*) AS n FROM visits WHERE age > 1", epsilon=0.25)

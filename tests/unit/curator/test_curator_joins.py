@@ -52,7 +52,7 @@ def without_noise(curator, question):
     exact = exact_of(plan, engine.rows(plan.sql))
     found = estimates(Released(plan, plan.groups, tuple(exact)))
     keys = [
-        domain.named(codes)
+        domain.name_codes(codes)
         for domain, codes in zip(plan.domains, zip(*plan.groups, strict=True), strict=True)
     ]
     listed = [*keys, *(found[output.name].value.tolist() for output in plan.query.outputs)]

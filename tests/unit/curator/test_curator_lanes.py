@@ -40,27 +40,27 @@ def pool(made):
 
 
 def test_an_engine_is_one_runs_own_and_is_used_again(pool, made):
-    with pool.taken(NAMES, (1,), "ana") as first, pool.taken(NAMES, (1,), "ana") as second:
+    with pool.take(NAMES, (1,), "ana") as first, pool.take(NAMES, (1,), "ana") as second:
         assert first.engine is not second.engine
-    with pool.taken(NAMES, (1,), "ana") as third:
+    with pool.take(NAMES, (1,), "ana") as third:
         assert third.engine in made[:2]
     assert len(made) == 2
 
 
 def test_another_state_of_the_data_has_another_engine(pool, made):
-    with pool.taken(NAMES, (1,), "ana"):
+    with pool.take(NAMES, (1,), "ana"):
         pass
-    with pool.taken(NAMES, (2,), "ana") as lane:
+    with pool.take(NAMES, (2,), "ana") as lane:
         assert lane.engine is made[1]
     assert made[0].closed.is_set()
 
 
 def test_one_that_is_late_is_ended_and_not_used_again(pool, made):
-    with pool.taken(NAMES, (1,), "ana") as lane:
+    with pool.take(NAMES, (1,), "ana") as lane:
         lane.lose()
     assert made[0].closed.wait(240)
     assert made[0].stopped.is_set()
-    with pool.taken(NAMES, (1,), "ana") as lane:
+    with pool.take(NAMES, (1,), "ana") as lane:
         assert lane.engine is made[1]
 
 
@@ -69,13 +69,13 @@ def test_a_run_that_finds_none_free_waits(pool, made, monkeypatch):
     got = threading.Event()
 
     def wait():
-        with pool.taken(NAMES, (1,), "ana"):
+        with pool.take(NAMES, (1,), "ana"):
             got.set()
 
-    with pool.taken(NAMES, (1,), "ana"):
+    with pool.take(NAMES, (1,), "ana"):
         thread = threading.Thread(target=wait)
         thread.start()
-        with pool.taken(("other",), (1,), "ana"):  # of other tables there is one
+        with pool.take(("other",), (1,), "ana"):  # of other tables there is one
             assert not got.is_set()
     assert got.wait(240)
     thread.join(240)
@@ -88,12 +88,12 @@ def test_a_lane_that_comes_back_wakes_who_waits_for_its_tables(pool, monkeypatch
     got = {"visits": threading.Event(), "stays": threading.Event()}
 
     def wait(name):
-        with pool.taken((name,), (1,), "ana"):
+        with pool.take((name,), (1,), "ana"):
             got[name].set()
 
     threads = [threading.Thread(target=wait, args=(name,)) for name in got]
-    with pool.taken(("visits",), (1,), "ana"):
-        with pool.taken(("stays",), (1,), "ana"):
+    with pool.take(("visits",), (1,), "ana"):
+        with pool.take(("stays",), (1,), "ana"):
             for number, thread in enumerate(threads, 1):
                 thread.start()
                 while sum(each.inside() for each in pool._lines.values()) < 2 + number:
@@ -126,7 +126,7 @@ class Runs:
         return sum(each.inside() for each in self.pool._lines.values())
 
     def _run(self, asker, number):
-        with self.pool.taken(NAMES, (1,), asker):
+        with self.pool.take(NAMES, (1,), asker):
             self.begun.append((asker, number))
             self.ends[asker, number].wait(240)
 
@@ -165,13 +165,13 @@ def test_who_is_interrupted_while_waiting_holds_nothing(pool, monkeypatch):
         def wait(self, _=None):
             raise KeyboardInterrupt
 
-    with pool.taken(NAMES, (1,), "ana"):
+    with pool.take(NAMES, (1,), "ana"):
         with monkeypatch.context() as patches:
             patches.setattr(lanes.threading, "Event", Interrupted)
-            with pytest.raises(KeyboardInterrupt), pool.taken(NAMES, (1,), "bob"):
+            with pytest.raises(KeyboardInterrupt), pool.take(NAMES, (1,), "bob"):
                 pass
         assert pool._lines[NAMES].inside() == 1
-    with pool.taken(NAMES, (1,), "bob"):
+    with pool.take(NAMES, (1,), "bob"):
         assert pool._lines[NAMES].inside() == 1
 
 
@@ -183,13 +183,13 @@ def test_an_engine_that_cannot_be_opened_takes_no_place(monkeypatch):
 
     pool = Lanes(opened)
     for _ in range(3):
-        with pytest.raises(Unavailable), pool.taken(NAMES, (1,), "ana"):
+        with pytest.raises(Unavailable), pool.take(NAMES, (1,), "ana"):
             pass
 
 
 def test_closed_lanes_end_what_comes_back(pool, made):
-    with pool.taken(NAMES, (1,), "ana"):
-        with pool.taken(NAMES, (1,), "ana"):
+    with pool.take(NAMES, (1,), "ana"):
+        with pool.take(NAMES, (1,), "ana"):
             pass
         pool.close()
         assert made[1].closed.is_set()

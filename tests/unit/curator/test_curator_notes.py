@@ -235,7 +235,7 @@ def test_stored_answers_of_earlier_versions_have_the_same_notes(curators):
     answer = session.sql("SELECT region, AVG(income) AS a FROM visits GROUP BY region", epsilon=3)
     facts = public_facts(answer)
     assert "notes" not in facts
-    charge = session._vault.releases.cited(answer.receipt.id, analyst="ana").receipt
+    charge = session._vault.releases.find_cited(answer.receipt.id, analyst="ana").receipt
     again = from_facts(json.loads(json.dumps(facts)), charge)
     assert again.notes == answer.notes == notes_of(answer.plan) != ()
 

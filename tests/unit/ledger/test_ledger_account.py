@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
-from discreet.ledger.account import Account, Holder, account_name, jointly, rounded_up
+from discreet.ledger.account import Account, Holder, account_name, round_up, share_remaining
 from discreet.loss import ZCDP, Approximate, BoundedRange, Pure
 from discreet.schema import Budget
 
@@ -131,9 +131,9 @@ def test_absurd_budgets_are_refused():
 
 
 def test_long_denominators_are_rounded_up_and_stay_bounded():
-    tiny = rounded_up(Pure(epsilon=Decimal("1e-9000")))
+    tiny = round_up(Pure(epsilon=Decimal("1e-9000")))
     assert tiny == Pure(epsilon=Fraction(1, 10**40))
-    assert rounded_up(ZCDP(rho=Fraction(1, 3**200), delta=0)).rho >= Fraction(1, 3**200)
+    assert round_up(ZCDP(rho=Fraction(1, 3**200), delta=0)).rho >= Fraction(1, 3**200)
     account, exact = opened(epsilon=20), Fraction(0)
     for prime in (10**9 + 7, 10**9 + 9, 10**9 + 21, 10**9 + 33, 10**9 + 87, 10**9 + 93) * 2:
         account = account.admit(Pure(epsilon=Fraction(1, prime**2)))
@@ -181,7 +181,7 @@ def test_an_untouched_account_admits_one_query_of_the_whole_budget():
 @pytest.mark.parametrize("second", [{"epsilon": 0.25}, {"epsilon": 1, "delta": 1e-6}])
 def test_what_both_admit_is_admitted_by_both(first, second):
     population, analyst = people(**first), opened(**second)
-    both = jointly(population, analyst)
+    both = share_remaining(population, analyst)
     more = both.epsilon * (1 + Fraction(1, 10**8))
     if both.rho is None:
         losses = [Pure(epsilon=both.epsilon), Pure(epsilon=more)]

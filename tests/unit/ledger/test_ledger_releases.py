@@ -64,10 +64,10 @@ def test_a_release_is_cited_by_its_receipt_to_its_payer_only(vault):
     first, second = pay(vault), pay(vault)
     stored = vault.releases.store("question", first, b"noisy")
     vault.releases.store("other", second, b"more")
-    assert vault.releases.cited(first.id, analyst="ana") == stored
-    assert vault.releases.cited(second.id, analyst="ana").body == b"more"
-    assert vault.releases.cited(first.id, analyst="bob") is None
-    assert vault.releases.cited(pay(vault).id, analyst="ana") is None
+    assert vault.releases.find_cited(first.id, analyst="ana") == stored
+    assert vault.releases.find_cited(second.id, analyst="ana").body == b"more"
+    assert vault.releases.find_cited(first.id, analyst="bob") is None
+    assert vault.releases.find_cited(pay(vault).id, analyst="ana") is None
 
 
 @pytest.mark.parametrize("change", [lambda r: r[:19], lambda r: r + "0", str.upper, lambda _: ""])
@@ -75,6 +75,6 @@ def test_a_part_of_a_receipt_cites_nothing(vault, change):
     receipts = [pay(vault) for _ in range(9)]  # one of them has a letter, all but surely
     receipt = next(each for each in receipts if each.id != each.id.upper())
     vault.releases.store("question", receipt, b"noisy")
-    assert vault.releases.cited(change(receipt.id), analyst="ana") is None
+    assert vault.releases.find_cited(change(receipt.id), analyst="ana") is None
     for wrong in ("%" * 20, "_" * 20, "g" * 20, receipt.id[:-1] + "'"):
-        assert vault.releases.cited(wrong, analyst="ana") is None
+        assert vault.releases.find_cited(wrong, analyst="ana") is None

@@ -161,7 +161,7 @@ def test_entries_cannot_be_changed_or_removed_or_replaced(ledger, vault):
 
 @FILE_ONLY
 def test_settings_of_the_file(vault):
-    connection = vault._store._database._writer.connected()
+    connection = vault._store._database._writer.own_connection()
     values = {
         name: connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")

@@ -84,7 +84,7 @@ def test_the_groups_are_the_periods_of_the_bounds(unit, step):
         codes = duckdb.sql(
             f"SELECT t, {domain.sql} FROM range({column.lower}, {column.upper + 1}) AS r(t)"
         ).fetchall()
-        called = domain.named(code for _, code in sorted(codes))
+        called = domain.name_codes(code for _, code in sorted(codes))
         assert called == periods
         assert [type(each) for each in called] == [type(each) for each in periods]
 
@@ -105,7 +105,7 @@ def test_the_parts_of_a_datetime_are_those_of_its_calendar(part, step):
         codes = duckdb.sql(
             f"SELECT t, {domain.sql} FROM range({column.lower}, {column.upper + 1}) AS r(t)"
         ).fetchall()
-        assert domain.named(code for _, code in sorted(codes)) == expected
+        assert domain.name_codes(code for _, code in sorted(codes)) == expected
 
 
 def test_an_answer_by_month_of_a_datetime_holds_the_rows(tmp_path):

@@ -17,9 +17,9 @@ from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.plan.parts.candidates import (
     MOST_CELLS,
     CandidateQuery,
+    bound_moves,
     choice_loss,
     chooser,
-    moved_counts,
     pick,
 )
 from discreet.plan.parts.measures import Contribution
@@ -166,7 +166,7 @@ def test_one_person_moves_twice_as_many_counts_when_replaced(relation, rows, by)
 
 def test_groups_do_not_lower_what_one_person_moves():
     for in_all in (1, 2, None):
-        assert moved_counts(Contribution(5, 1, in_all, Relation.REPLACE)).l1 == 10
+        assert bound_moves(Contribution(5, 1, in_all, Relation.REPLACE)).l1 == 10
 
 
 @pytest.mark.parametrize("price", PRICES)

@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.loss import Pure
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.rules.sources import MOST_ROWS, limited_rows, rowset
+from discreet.plan.rules.sources import MOST_ROWS, limit_rows, rowset
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import (
     Aggregate,
@@ -313,7 +313,7 @@ def test_texts_with_private_keys_are_carried_through_joins():
     known = {name: (each, name) for name, each in tables.items()}
     made = rowset(source, known, "duckdb", joined_rows=1000)
     assert [column.private_keys for column in made.columns] == [False, True, False, True]
-    limit = limited_rows(made, 2, "duckdb")
+    limit = limit_rows(made, 2, "duckdb")
     with duckdb.connect() as connection:
         for name, column in (("visits", "n"), ("stays", "m")):
             kinds = f'"$unit" BIGINT, {column} TINYINT, city VARCHAR'

@@ -87,9 +87,9 @@ def test_a_length_is_the_same_whatever_the_secret_is(states, name):
 @pytest.mark.parametrize("name", SERVICES)
 def test_it_is_counted_as_long_as_it_is(states, name):
     state, reading = states[0][name], states[1]._store.reading
-    before = Quota(most=1).used("eve", reading)
+    before = Quota(most=1).count_bytes("eve", reading)
     states[1].states.put(Change(analyst="eve", name=name, kind=name, version=1, body=state.body))
-    assert Quota(most=1).used("eve", reading) - before == len(state.body)
+    assert Quota(most=1).count_bytes("eve", reading) - before == len(state.body)
 
 
 @pytest.mark.parametrize("name", SERVICES)

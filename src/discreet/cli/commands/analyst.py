@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import Analyst, Json, Rho, TableName, VaultFolder, number, number_option
-from discreet.cli.shared import advised, existing_vault, new_console, print_json, refusing, telling
+from discreet.cli.shared import (
+    existing_vault,
+    name_vault,
+    new_console,
+    print_json,
+    print_refusals,
+    tell_interrupts,
+)
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
 if TYPE_CHECKING:
@@ -18,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.curator.curator import Curator
     from discreet.curator.session import Session
     from discreet.ledger.account import Account
-    from discreet.plan.pipeline import Plan
     from discreet.schema.described import Tables
 
 __all__ = ["register"]
@@ -29,8 +35,7 @@ _Looking = Annotated[
     typer.Option("--as", metavar="NAME", help="Also show what is left of this analyst's budget."),
 ]
 _Epsilon = Annotated[
-    Decimal | None,
-    number_option("--epsilon", "E", "The price of the whole question."),
+    Decimal | None, number_option("--epsilon", "E", "The price of the whole question.")
 ]
 _Error = Annotated[
     list[str] | None,
@@ -41,8 +46,7 @@ _Error = Annotated[
     ),
 ]
 _Delta = Annotated[
-    Decimal | None,
-    number_option("--delta", "D", "The most that private keys may cost in delta."),
+    Decimal | None, number_option("--delta", "D", "The most that private keys may cost in delta.")
 ]
 _Count = Annotated[
     int | None,
@@ -109,15 +113,6 @@ def _terms(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in TERMS} | {"error": _errors(options["error"])}
 
 
-def _accounts(curator: "Curator", plan: "Plan", analyst: str) -> tuple["Account", "Account"]:
-    from discreet.ledger.account import Holder
-
-    return (
-        curator.ledger.account(Holder.POPULATION, plan.table.population),
-        curator.ledger.account(Holder.ANALYST, analyst),
-    )
-
-
 def _remaining(population: "Account", analyst: "Account") -> dict[str, Any]:
     from discreet.report.values import account_values
 
@@ -127,21 +122,21 @@ def _remaining(population: "Account", analyst: "Account") -> dict[str, Any]:
     }
 
 
-@refusing
+@print_refusals
 def _tables(
     analyst: _Looking = None, as_json: Json = False, folder: VaultFolder = Path("vault")
 ) -> None:
     with existing_vault(folder) as curator:
-        tables = _described(curator, analyst)
+        tables = _find_tables(curator, analyst)
     if as_json:
-        print_json([dict(each) for each in tables.values()])
+        print_json([dict(table) for table in tables.values()])
         return
     typer.echo(repr(tables))
     step = "Next: discreet describe TABLE" if tables else "Next: discreet add SCHEMA"
-    typer.echo(advised(step, folder))
+    typer.echo(name_vault(step, folder))
 
 
-@refusing
+@print_refusals
 def _describe(
     table: TableName,
     analyst: _Looking = None,
@@ -149,14 +144,14 @@ def _describe(
     folder: VaultFolder = Path("vault"),
 ) -> None:
     with existing_vault(folder) as curator:
-        described = _described(curator, analyst)[table]
+        described = _find_tables(curator, analyst)[table]
     if as_json:
         print_json(dict(described))
         return
     typer.echo(repr(described))
 
 
-def _described(curator: "Curator", analyst: str | None) -> "Tables":
+def _find_tables(curator: "Curator", analyst: str | None) -> "Tables":
     from discreet.curator.snapshot import tables_of
 
     if analyst is not None:
@@ -164,7 +159,7 @@ def _described(curator: "Curator", analyst: str | None) -> "Tables":
     return tables_of(curator.ledger, curator.tables.values(), None)
 
 
-@refusing
+@print_refusals
 def _explain(
     sql: _Sql,
     analyst: Analyst,
@@ -185,12 +180,14 @@ def _explain(
 
     with existing_vault(folder) as curator:
         plan = curator.session(analyst).explain(sql, **_terms(locals()))
-        population, account = _accounts(curator, plan, analyst)
+        population, account = curator.ledger.payers(
+            population=plan.table.population, analyst=analyst
+        )
     refusal = refusal_of(plan.cost, population, account)
     if as_json:
-        left = {"admitted": refusal is None, "remaining": _remaining(population, account)}
-        suggested = [each.values() for each in suggestions(plan, count)]
-        print_json({**explain_plan(plan, count), "suggestions": suggested, **left})
+        outlook = {"admitted": refusal is None, "remaining": _remaining(population, account)}
+        suggested = [suggestion.values() for suggestion in suggestions(plan, count)]
+        print_json({**explain_plan(plan, count), "suggestions": suggested, **outlook})
         return
     console = new_console()
     console.print(plan_table(plan, account, count))
@@ -200,8 +197,8 @@ def _explain(
     console.print("Nothing was run or charged.")
 
 
-@refusing
-@telling
+@print_refusals
+@tell_interrupts
 def _query(
     sql: _Sql,
     analyst: Analyst,
@@ -235,7 +232,9 @@ def _query(
         if plot is not None:
             _check_bars(session, sql, terms)
         answer = session.sql(sql, key=key, **terms)
-        population, account = _accounts(curator, answer.plan, analyst)
+        population, account = curator.ledger.payers(
+            population=answer.plan.table.population, analyst=analyst
+        )
     if as_json:
         print_json({**answer_values(answer), "remaining": _remaining(population, account)})
     else:

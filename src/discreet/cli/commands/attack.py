@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json, number_option
-from discreet.cli.shared import new_console, print_json, progress_bar, refusing, write_page
+from discreet.cli.shared import new_console, print_json, print_refusals, progress_bar, write_page
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ _INTRODUCTION = (
 def register(app: typer.Typer) -> None:
     """Give the application the command that attacks."""
     app.command(
-        "attack",
-        help="Attack made-up people: exact answers, protections that fail, and a curator.",
+        "attack", help="Attack made-up people: exact answers, protections that fail, and a curator."
     )(_attack)
 
 
-@refusing
+@print_refusals
 def _attack(
     name: Annotated[
         str | None,
@@ -61,8 +60,7 @@ def _attack(
         int, typer.Option("--people", metavar="N", help="How many people to make up, to 2000.")
     ] = 100,
     epsilon: Annotated[
-        Decimal,
-        number_option("--epsilon", "E", "The curator's whole budget."),
+        Decimal, number_option("--epsilon", "E", "The curator's whole budget.")
     ] = Decimal(1),
     html: Annotated[
         Path | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json
-from discreet.cli.shared import new_console, print_json, progress_bar, refusing, write_page
+from discreet.cli.shared import new_console, print_json, print_refusals, progress_bar, write_page
 
 if TYPE_CHECKING:
     from discreet.audit.catalogue import Examined
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
     )(_audit)
 
 
-@refusing
+@print_refusals
 def _audit(
     name: Annotated[
         str | None,
@@ -58,7 +58,7 @@ def _audit(
         _print_names(as_json)
         return
     start = time.process_time()
-    examined, elsewhere = _examined(name, _QUICK if quick else None)
+    examined, elsewhere = _run_audits(name, _QUICK if quick else None)
     seconds = time.process_time() - start + elsewhere
     if html is not None:
         write_page(html, audit_page(examined))
@@ -79,7 +79,7 @@ def _audit(
         raise typer.Exit(1)
 
 
-def _examined(name: str | None, most: int | None) -> "tuple[list[Examined], float]":
+def _run_audits(name: str | None, most: int | None) -> "tuple[list[Examined], float]":
     """What was found, and the processor seconds that other processes took."""
     import os
     from contextlib import ExitStack

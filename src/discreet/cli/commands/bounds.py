@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Analyst, Json, Rho, TableName, VaultFolder, number_option
-from discreet.cli.shared import advised, existing_vault, print_json, refusing, telling
+from discreet.cli.shared import (
+    existing_vault,
+    name_vault,
+    print_json,
+    print_refusals,
+    tell_interrupts,
+)
 from discreet.errors import InvalidValue, SchemaError
 
 if TYPE_CHECKING:
@@ -26,24 +32,17 @@ def register(app: typer.Typer) -> None:
     )(_bounds)
 
 
-@refusing
-@telling
+@print_refusals
+@tell_interrupts
 def _bounds(
     table: TableName,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="An integer or a number.")],
     analyst: Analyst,
-    epsilon: Annotated[
-        Decimal | None,
-        number_option("--epsilon", "E", "The price."),
-    ] = None,
+    epsilon: Annotated[Decimal | None, number_option("--epsilon", "E", "The price.")] = None,
     rho: Rho = None,
     failure: Annotated[
         Decimal,
-        number_option(
-            "--failure",
-            "P",
-            "How probable it may be that noise alone sets a bound.",
-        ),
+        number_option("--failure", "P", "How probable it may be that noise alone sets a bound."),
     ] = Decimal("1e-9"),
     write: Annotated[
         Path | None,
@@ -71,7 +70,7 @@ def _bounds(
         _print(bounds, account)
     if write is not None:
         _write(write, bounds)
-        typer.echo(advised(_written(write, bounds), folder), err=as_json)
+        typer.echo(name_vault(_write_or_advise(write, bounds), folder), err=as_json)
 
 
 def _check(schema: Path, buckets: "Buckets") -> None:
@@ -136,7 +135,7 @@ def _write(schema: Path, bounds: "Bounds") -> None:
     schema.write_bytes(amended.encode())
 
 
-def _written(schema: Path, bounds: "Bounds") -> str:
+def _write_or_advise(schema: Path, bounds: "Bounds") -> str:
     if bounds.ends is None:
         return f"Nothing was written to {schema}."
     return (

@@ -14,12 +14,12 @@ import typer
 
 from discreet.cli.options import Delta, Epsilon, Json, TableName, VaultFolder
 from discreet.cli.shared import (
-    advised,
     existing_vault,
+    name_vault,
     new_console,
     print_json,
+    print_refusals,
     progress_bar,
-    refusing,
     vault,
 )
 from discreet.errors import InvalidValue, SchemaError, counted
@@ -71,7 +71,7 @@ def _source(text: str, schema: Path) -> tuple[str, str]:
     return (table.rpartition(".")[2] or name_of(name)), place + mark + table
 
 
-def _plain(text: str) -> Path:
+def _check_source(text: str) -> Path:
     """The file, or the pattern of files, of a source; a folder or no name at all is refused."""
     name = text if Path(text).exists() else text.partition("#")[0]
     if not name:
@@ -96,11 +96,11 @@ def _check_unit(unit: str | None, previewed: "Preview", file: str) -> None:
     names = [column for column, _ in previewed.guess.columns]
     if unit is None or unit in names:
         return
-    hint, given = nearest(unit, names), previewed.guess.format
-    line = f"line {given.first_line}" if given.first_line > 1 else "the first line"
+    hint, marks = nearest(unit, names), previewed.guess.format
+    line = f"line {marks.first_line}" if marks.first_line > 1 else "the first line"
     if source_files(file).kind not in _WITH_HEADER:
         pass
-    elif not given.header:
+    elif not marks.header:
         hint += (
             f" The names of columns were not found: {line} was taken for a row. If it holds them, "
             "use --header; if another line does, --header --first-line LINE."
@@ -113,7 +113,7 @@ def _check_unit(unit: str | None, previewed: "Preview", file: str) -> None:
     raise SchemaError(f"{file} has no column {unit!r}. {hint} Nothing was written.")
 
 
-@refusing
+@print_refusals
 def _init(
     file: Annotated[str, typer.Argument(metavar="FILE", help=_FILES)],
     unit: Annotated[
@@ -151,7 +151,7 @@ def _init(
     from discreet.schema.toml.read import FILL_IN, marks_in
     from discreet.schema.toml.skeleton import skeleton
 
-    plain = _plain(file)
+    plain = _check_source(file)
     schema = output or plain.with_name(f"{name_of(str(plain))}.toml")
     if schema.exists():
         raise InvalidValue(f"{schema} is there already; name another file with --output.")
@@ -205,7 +205,7 @@ def _show(previewed: "Preview", shown: Callable[[str], str]) -> None:
         typer.echo(f"  Check: {doubt}.")
 
 
-def _say(report: "SourceReport | None") -> None:
+def _print_report(report: "SourceReport | None") -> None:
     """What could not be read of a source, and a longer time to declare."""
     if report is None:
         return
@@ -227,12 +227,11 @@ def _say(report: "SourceReport | None") -> None:
         )
 
 
-@refusing
+@print_refusals
 def _add(
     schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema file.")],
     in_place: Annotated[
-        bool,
-        typer.Option("--in-place", help="Leave the data where it is; questions take longer."),
+        bool, typer.Option("--in-place", help="Leave the data where it is; questions take longer.")
     ] = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
@@ -255,27 +254,27 @@ def _add(
         seconds = time.perf_counter() - start
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
         typer.echo(f"{table.name}: {counted(len(table.columns), 'column')}, {how}. Vault: {folder}")
-        _say(curator.report(table.name))
+        _print_report(curator.report(table.name))
         if table.kind == "public":
             typer.echo("Public: it protects nobody, costs nothing, and questions may join it.")
             return
         people = curator.ledger.account(Holder.POPULATION, table.population)
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
-        if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):
-            typer.echo(advised("Next: discreet grant NAME --epsilon E", folder))
+        if not curator.ledger.analysts():
+            typer.echo(name_vault("Next: discreet grant NAME --epsilon E", folder))
 
 
-@refusing
+@print_refusals
 def _refresh(table: TableName, folder: VaultFolder = Path("vault")) -> None:
     with existing_vault(folder) as curator:
         with progress_bar(f"preparing {table}") as step:
             curator.refresh(table, on_progress=partial(step, ""))
         typer.echo(f"{table}: refreshed. The budget goes on: new data is not new budget.")
-        _say(curator.report(table))
+        _print_report(curator.report(table))
 
 
-@refusing
+@print_refusals
 def _grant(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The analyst's name.")],
     epsilon: Epsilon,
@@ -291,7 +290,7 @@ def _grant(
         typer.echo(f"{name} has {left_text(account)}. Vault: {folder}")
 
 
-@refusing
+@print_refusals
 def _inspect(table: TableName, as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     from discreet.report.tables import inspection_table
 

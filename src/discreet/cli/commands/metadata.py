@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.shared import refusing
+from discreet.cli.shared import print_refusals
 from discreet.errors import InvalidValue
 
 __all__ = ["register"]
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     )
 
 
-@refusing
+@print_refusals
 def _import(
     metadata: Annotated[
         Path, typer.Argument(metavar="METADATA", help="A SmartNoise metadata file, YAML.")

@@ -12,7 +12,14 @@ import typer
 
 from discreet.cli.options import Analyst, Json, Rho, VaultFolder, number_option
 from discreet.cli.pipes import reader_left
-from discreet.cli.shared import advised, existing_vault, finished, new_console, print_json, refusing
+from discreet.cli.shared import (
+    existing_vault,
+    hold_interrupts,
+    name_vault,
+    new_console,
+    print_json,
+    print_refusals,
+)
 from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 
 if TYPE_CHECKING:
@@ -33,8 +40,7 @@ _Question = Annotated[
     typer.Option("--sql", metavar="SQL", help="Another question of the same run, in quotes."),
 ]
 _Limit = Annotated[
-    Decimal | None,
-    number_option("--threshold", "T", "Another threshold for this check."),
+    Decimal | None, number_option("--threshold", "T", "Another threshold for this check.")
 ]
 _Refresh = Annotated[
     bool,
@@ -58,8 +64,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="monitor")
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _new(
     name: _Name,
     sql: Annotated[
@@ -67,15 +73,13 @@ def _new(
     ],
     analyst: Analyst,
     threshold: Annotated[
-        Decimal,
-        number_option("--threshold", "T", "At or above this is an alarm; public."),
+        Decimal, number_option("--threshold", "T", "At or above this is an alarm; public.")
     ],
     alarms: Annotated[
         int, typer.Option("--alarms", metavar="C", help="How many alarms a run has.")
     ] = 1,
     epsilon: Annotated[
-        Decimal | None,
-        number_option("--epsilon", "E", "The price of a whole run."),
+        Decimal | None, number_option("--epsilon", "E", "The price of a whole run.")
     ] = None,
     rho: Rho = None,
     numbers: Annotated[
@@ -109,7 +113,7 @@ def _new(
         design = Monitor.explain(session, sql, **words)
         if not dry:
             Monitor.open(session, sql, name=name, **words)
-        said = _explained(curator, design, analyst)
+        said = _describe_design(curator, design, analyst)
         notes = cuts_of(design.watched.plan)
     charged = not dry and not known
     if as_json:
@@ -133,7 +137,7 @@ def _new(
         typer.echo(f"A run costs {said['cost']}. Nothing was run or charged.")
 
 
-def _explained(curator: "Curator", design: "Design", analyst: str) -> dict[str, Any]:
+def _describe_design(curator: "Curator", design: "Design", analyst: str) -> dict[str, Any]:
     from discreet.ledger.account import Holder
     from discreet.report.words import cost_text, left_text
 
@@ -150,12 +154,12 @@ def _explained(curator: "Curator", design: "Design", analyst: str) -> dict[str, 
 
 def _line(check: "Check") -> str:
     number = "" if check.number is None else f", about {float(check.number):g}"
-    left = f"; {check.alarms_left} alarm(s) left" if check.above else ""
-    return f"{check.time}  check {check.number_of_check}: {check.said}{number}{left}"
+    remaining = f"; {check.alarms_left} alarm(s) left" if check.above else ""
+    return f"{check.time}  check {check.number_of_check}: {check.said}{number}{remaining}"
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _check(
     name: _Name,
     analyst: Analyst,
@@ -170,7 +174,7 @@ def _check(
 
     with existing_vault(folder) as curator:
         monitor = Monitor.open(curator.session(analyst), name=name)
-        check = _checked(curator, monitor, refresh, sql, threshold)
+        check = _check_with_refresh(curator, monitor, refresh, sql, threshold)
         notes = monitor.notes_of(check.question)
     if as_json:
         print_json({**check.values(), "notes": note_values(notes)})
@@ -180,7 +184,7 @@ def _check(
         typer.echo(f"Note: {note}")
 
 
-@refusing
+@print_refusals
 def _run(
     name: _Name,
     analyst: Analyst,
@@ -221,10 +225,10 @@ def _run(
     if used:
         step = f"discreet monitor renew {shlex.quote(name)} --as {shlex.quote(analyst)}"
         said = f"The alarms of {name} are used. To go on: {step}"
-        typer.echo(advised(said, folder), err=True)
+        typer.echo(name_vault(said, folder), err=True)
 
 
-def _checked(
+def _check_with_refresh(
     curator: "Curator",
     monitor: "Monitor",
     refresh: bool,
@@ -249,22 +253,19 @@ def _attempt(
 ) -> "Check | None":
     """One check of a schedule; a failure that may pass is said, and the schedule goes on."""
     try:
-        return _checked(curator, monitor, refresh)
+        return _check_with_refresh(curator, monitor, refresh)
     except Unavailable as failure:
         if failures + 1 >= _PATIENCE:
             raise
         said = f"discreet: {failure} Trying again at the next time."
-        typer.echo(advised(said, folder), err=True)
+        typer.echo(name_vault(said, folder), err=True)
         return None
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _renew(
-    name: _Name,
-    analyst: Analyst,
-    as_json: Json = False,
-    folder: VaultFolder = Path("vault"),
+    name: _Name, analyst: Analyst, as_json: Json = False, folder: VaultFolder = Path("vault")
 ) -> None:
     from discreet.ledger.account import Holder
     from discreet.report.words import left_text
@@ -274,15 +275,15 @@ def _renew(
         monitor = Monitor.open(curator.session(analyst), name=name)
         monitor.renew()
         values = monitor.values()
-        left = left_text(curator.ledger.account(Holder.ANALYST, analyst))
+        remaining = left_text(curator.ledger.account(Holder.ANALYST, analyst))
     if as_json:
         print_json(values)
     else:
         typer.echo(f"{name}: run {values['run']} begins, with {values['alarms_left']} alarm(s).")
-        typer.echo(f"Left of analyst {analyst}: {left}.")
+        typer.echo(f"Left of analyst {analyst}: {remaining}.")
 
 
-@refusing
+@print_refusals
 def _list(
     analyst: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Only the monitors of this analyst.")
@@ -290,14 +291,11 @@ def _list(
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
-    from discreet.ledger.account import Holder
     from discreet.streams.monitor.monitor import Monitor
 
     monitors: list[dict[str, Any]] = []
     with existing_vault(folder) as curator:
-        analysts = [
-            each.name for each in curator.ledger.accounts() if each.holder is Holder.ANALYST
-        ]
+        analysts = [account.name for account in curator.ledger.analysts()]
         for who in analysts if analyst is None else [analyst]:
             session = curator.session(who)
             monitors += [_values(Monitor(session, name), who) for name in Monitor.names(session)]
@@ -305,7 +303,7 @@ def _list(
         print_json(monitors)
         return
     if not monitors:
-        typer.echo(advised("There are no monitors; `discreet monitor new` begins one.", folder))
+        typer.echo(name_vault("There are no monitors; `discreet monitor new` begins one.", folder))
         return
     _print_list(monitors)
 
@@ -330,18 +328,18 @@ def _print_list(monitors: list[dict[str, Any]]) -> None:
     grid = Grid()
     for heading in ("monitor", "analyst", "question", "at least", "checks", "alarms left", "last"):
         grid.add_column(heading, overflow="fold")
-    for each in monitors:
-        if "unavailable" in each:
-            grid.add_row(each["name"], each["analyst"], Text(each["unavailable"]))
+    for monitor in monitors:
+        if "unavailable" in monitor:
+            grid.add_row(monitor["name"], monitor["analyst"], Text(monitor["unavailable"]))
             continue
-        last = each["last"]
+        last = monitor["last"]
         words = (
-            each["name"],
-            each["analyst"],
-            each["question"],
-            str(each["threshold"]),
-            str(each["checks"]),
-            f"{each['alarms_left']} of {each['alarms_of_a_run']} (run {each['run']})",
+            monitor["name"],
+            monitor["analyst"],
+            monitor["question"],
+            str(monitor["threshold"]),
+            str(monitor["checks"]),
+            f"{monitor['alarms_left']} of {monitor['alarms_of_a_run']} (run {monitor['run']})",
             "" if last is None else f"{last['said']}, {last['time']}",
         )
         grid.add_row(*map(Text, words))

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import Epsilon, Json, VaultFolder, Why, number_option
-from discreet.cli.shared import advised, existing_vault, new_console, print_json, refusing
+from discreet.cli.shared import existing_vault, name_vault, new_console, print_json, print_refusals
 from discreet.errors import InvalidValue
 
 __all__ = ["register"]
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
     )
 
 
-@refusing
+@print_refusals
 def _ledger(
     context: typer.Context,
     after: _After = 0,
@@ -69,7 +69,7 @@ def _ledger(
             {
                 "accounts": [account_values(account) for account in accounts],
                 "entries": [entry_values(entry) for entry in entries],
-                "failures": [{"not_for_release": True, **asdict(each)} for each in failures],
+                "failures": [{"not_for_release": True, **asdict(failure)} for failure in failures],
             }
         )
         return
@@ -80,7 +80,7 @@ def _ledger(
         console.print(cause_table(failures))
 
 
-@refusing
+@print_refusals
 def _transcript(
     analyst: Annotated[
         str, typer.Option("--as", metavar="NAME", help="Whose charges, as made by grant.")
@@ -98,12 +98,12 @@ def _transcript(
     with existing_vault(folder) as curator:
         account = curator.ledger.account(Holder.ANALYST, analyst)
         charges = curator.session(analyst).history(after=after, limit=limit)
-        adopted = curator.vault.history.adopted(analyst)
+        adopted = curator.vault.history.find_adoption(analyst)
     if as_json:
         shown = {
             "account": account_values(account),
             "adopted": adoption_values(adopted),
-            "charges": [charge_values(each, account) for each in charges],
+            "charges": [charge_values(charge, account) for charge in charges],
         }
         print_json(shown)
         return
@@ -116,11 +116,8 @@ def _transcript(
     typer.echo(f"Spent so far: {spent_text(account)}. Left: {left_text(account)}.")
 
 
-@refusing
-def _adopt(
-    why: Why,
-    folder: VaultFolder = Path("vault"),
-) -> None:
+@print_refusals
+def _adopt(why: Why, folder: VaultFolder = Path("vault")) -> None:
     from discreet.report.tables import account_table
 
     with existing_vault(folder) as curator:
@@ -137,7 +134,7 @@ def _adopt(
     new_console().print(account_table(accounts))
 
 
-@refusing
+@print_refusals
 def _amend(
     holder: Annotated[
         str, typer.Argument(metavar="HOLDER", help="Whose account: analyst or population.")
@@ -147,11 +144,7 @@ def _amend(
     why: Why,
     delta: Annotated[
         Decimal | None,
-        number_option(
-            "--delta",
-            "D",
-            "The most delta; without it the account keeps its own.",
-        ),
+        number_option("--delta", "D", "The most delta; without it the account keeps its own."),
     ] = None,
     share: Annotated[
         Decimal | None,
@@ -180,7 +173,7 @@ def _amend(
     typer.echo(f"{account.holder} {name} has {left_text(account)}. Recorded: {why}")
 
 
-@refusing
+@print_refusals
 def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     with existing_vault(folder) as curator:
         verification = curator.ledger.verify()
@@ -195,6 +188,6 @@ def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
         typer.echo(f"discreet: the ledger is not sound{where}: {verification.problem}", err=True)
         step = "discreet ledger adopt --why TEXT"
         said = f"Nothing is answered until it is put back or adopted: {step}"
-        typer.echo(advised(said, folder), err=True)
+        typer.echo(name_vault(said, folder), err=True)
     if not verification.sound:
         raise typer.Exit(1)

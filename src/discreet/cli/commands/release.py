@@ -10,11 +10,11 @@ import typer
 from discreet.cli.options import Json, VaultFolder
 from discreet.cli.shared import (
     existing_vault,
-    finished,
+    hold_interrupts,
     new_console,
     print_json,
+    print_refusals,
     publishing_session,
-    refusing,
 )
 from discreet.errors import InvalidValue
 
@@ -34,8 +34,8 @@ def register(app: typer.Typer) -> None:
     )(_verify_release)
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _release(
     specification: Annotated[
         Path, typer.Argument(metavar="SPEC", help="The declared tables, as a TOML file.")
@@ -76,8 +76,8 @@ def _values(plan: "ReleasePlan") -> dict[str, Any]:
     return {
         **plan.guarantee(),
         "tables": [
-            {"table": each.table, "cells": each.cells, "measure": each.measure, "error": each.error}
-            for each in plan.preview()
+            {"table": part.table, "cells": part.cells, "measure": part.measure, "error": part.error}
+            for part in plan.preview()
         ],
     }
 
@@ -97,9 +97,9 @@ def _print_preview(plan: "ReleasePlan") -> None:
     grid = Grid()
     for name in ("table", "cells", "what", "error"):
         grid.add_column(name, justify="right" if name in ("cells", "error") else "left")
-    for each in plan.preview():
-        error = "with the data" if each.error is None else f"{each.error:,.4g}"
-        grid.add_row(Text(each.table), f"{each.cells:,}", Text(each.measure), error)
+    for part in plan.preview():
+        error = "with the data" if part.error is None else f"{part.error:,.4g}"
+        grid.add_row(Text(part.table), f"{part.cells:,}", Text(part.measure), error)
     console = new_console()
     console.print(grid)
     said = plan.guarantee()
@@ -115,7 +115,7 @@ def _print_preview(plan: "ReleasePlan") -> None:
     )
 
 
-@refusing
+@print_refusals
 def _verify_release(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that release wrote.")],
     vault: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import Json, VaultFolder, number
-from discreet.cli.shared import GRID_SECONDS, existing_vault, print_json, refusing
+from discreet.cli.shared import GRID_SECONDS, existing_vault, print_json, print_refusals
 from discreet.errors import InvalidValue, Unavailable, with_article
 
 __all__ = ["register", "serve_demo"]
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(account, name="account", help="Accounts of the server and their tokens.")
 
 
-@refusing
+@print_refusals
 def _serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port; 0 takes a free one.")] = 8642,
@@ -43,12 +43,10 @@ def _serve(
         bool, typer.Option("--behind-tls", help="Cookies only over HTTPS: behind a TLS proxy.")
     ] = False,
     account_megabytes: Annotated[
-        int,
-        typer.Option("--account-megabytes", help="What may be stored for one account."),
+        int, typer.Option("--account-megabytes", help="What may be stored for one account.")
     ] = 256,
     requests_per_minute: Annotated[
-        int,
-        typer.Option("--requests-per-minute", help="How many requests one account may send."),
+        int, typer.Option("--requests-per-minute", help="How many requests one account may send.")
     ] = 6000,
     grid_seconds: Annotated[
         str,
@@ -64,7 +62,7 @@ def _serve(
     settings = Settings(
         host=host,
         port=port,
-        roots=tuple(each.resolve() for each in root or ()),
+        roots=tuple(folder.resolve() for folder in root or ()),
         databases=_databases(database or []),
         secure_cookies=behind_tls,
         account_bytes=account_megabytes << 20,
@@ -82,17 +80,15 @@ def serve_demo(folder: Path, port: int) -> None:
     except ImportError:
         raise Unavailable(_EXTRA) from None
     from discreet.demo.tour import open_clinic
-    from discreet.ledger.account import Holder
     from discreet.server.accounts import Accounts, Role
 
     with open_clinic(folder) as curator:
         settings = Settings(port=port, roots=(folder.resolve(),), guided=True)
-        known = {each.name for each in curator.ledger.accounts() if each.holder is Holder.ANALYST}
-        if _GUEST not in known:
+        if _GUEST not in {account.name for account in curator.ledger.analysts()}:
             curator.grant(_GUEST, epsilon=2)
         accounts = Accounts(curator.vault.states)
         for name, role in ((_GUEST, Role.ANALYST), (_KEEPER, Role.CUSTODIAN)):
-            if name in {each["name"] for each in accounts.listed()}:
+            if name in {account["name"] for account in accounts.list_all()}:
                 accounts.revoke(name)
             typer.echo(f"The {role.value}'s token: {accounts.issue(name, role, days=1).text}")
         serve(curator, settings)
@@ -108,7 +104,7 @@ def _databases(texts: list[str]) -> dict[str, str]:
     return databases
 
 
-@refusing
+@print_refusals
 def _add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")],
     role: Annotated[str, typer.Option("--role", help="analyst or custodian.")] = "analyst",
@@ -133,21 +129,21 @@ def _add(
     typer.echo(issued.text)
 
 
-@refusing
+@print_refusals
 def _list(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     from discreet.server.accounts import Accounts
 
     with existing_vault(folder) as curator:
-        accounts = list(Accounts(curator.vault.states).listed())
+        accounts = list(Accounts(curator.vault.states).list_all())
     if as_json:
         print_json(accounts)
         return
-    for each in accounts:
-        tokens = ", ".join(f"{one['id']} to {one['expires'][:10]}" for one in each["tokens"])
-        typer.echo(f"{each['name']}  {each['role']}  {tokens or 'no valid token'}")
+    for account in accounts:
+        tokens = ", ".join(f"{one['id']} to {one['expires'][:10]}" for one in account["tokens"])
+        typer.echo(f"{account['name']}  {account['role']}  {tokens or 'no valid token'}")
 
 
-@refusing
+@print_refusals
 def _revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")],
     token: Annotated[

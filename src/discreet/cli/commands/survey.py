@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json, number_option
-from discreet.cli.shared import new_console, print_json, refusing, write_page
+from discreet.cli.shared import new_console, print_json, print_refusals, write_page
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ _Round = Annotated[
     int,
     typer.Option("--round", metavar="N", help="Which round, of a survey that is asked repeatedly."),
 ]
-_Confidence = Annotated[
-    Decimal,
-    number_option("--confidence", "C", "Of each interval, below 1."),
-]
+_Confidence = Annotated[Decimal, number_option("--confidence", "C", "Of each interval, below 1.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +51,7 @@ def _reports_path(file: Path, reports: Path | None, round_number: int) -> Path:
     return file.with_suffix(".db" if round_number == 1 else f".{round_number}.db")
 
 
-@refusing
+@print_refusals
 def _new(file: _File) -> None:
     from discreet.survey.definition import SKELETON
 
@@ -66,7 +63,7 @@ def _new(file: _File) -> None:
     typer.echo(f"Wrote {file}. Edit it, then: discreet survey simulate {file} --people 1000")
 
 
-@refusing
+@print_refusals
 def _simulate(
     file: _File,
     people: Annotated[
@@ -150,7 +147,7 @@ def _print_forecast(expected: "tuple[Expected, ...]", confidence: Decimal) -> No
     new_console().print(table)
 
 
-@refusing
+@print_refusals
 def _invite(
     people: Annotated[int, typer.Option("--people", metavar="N", help="How many links.")],
     output: Annotated[
@@ -164,7 +161,7 @@ def _invite(
 
     links = "".join(f"{address}#{token}\n" for token in invite(people))
     try:
-        with open(output, "x", encoding="utf-8", opener=_private) as new_file:
+        with open(output, "x", encoding="utf-8", opener=_open_private) as new_file:
             new_file.write(links)
     except FileExistsError:
         raise InvalidValue(f"{output} is there already; nothing was written.") from None
@@ -174,11 +171,11 @@ def _invite(
     )
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-@refusing
+@print_refusals
 def _collect(
     file: _File,
     reports: _ReportsFile = None,
@@ -209,20 +206,20 @@ def _collect(
         )
     allowed = None if invitations is None else read_invitations(invitations)
     path = _reports_path(file, reports, round_number)
-    kept = Reports(path, survey, invited=allowed, round_number=round_number)
+    store = Reports(path, survey, invited=allowed, round_number=round_number)
     try:
-        endpoint = Endpoint(kept, host=host, port=port)
-        typer.echo(f"Respondents go to {endpoint.address} . Reports: {kept.path}. Stop: Ctrl-C.")
+        endpoint = Endpoint(store, host=host, port=port)
+        typer.echo(f"Respondents go to {endpoint.address} . Reports: {store.path}. Stop: Ctrl-C.")
         try:
             endpoint.wait()
         except KeyboardInterrupt:
             endpoint.close()
-        typer.echo(f"{len(kept):,} reports are kept in {kept.path}.")
+        typer.echo(f"{len(store):,} reports are kept in {store.path}.")
     finally:
-        kept.close()
+        store.close()
 
 
-@refusing
+@print_refusals
 def _report(
     file: _File,
     reports: _ReportsFile = None,
@@ -249,20 +246,20 @@ def _report(
 
     survey = read_survey(file)
     path = _reports_path(file, reports, round_number)
-    kept = Reports.existing(path, survey, round_number=round_number)
+    store = Reports.existing(path, survey, round_number=round_number)
     try:
-        piles, said = kept.piles(), cost_words(kept)
+        piles, said = store.piles(), cost_words(store)
     finally:
-        kept.close()
+        store.close()
     results = findings(survey, piles, confidence=confidence)
-    tables = (pairs(survey, piles, *_two(joint)),) if joint is not None else ()
+    tables = (pairs(survey, piles, *_split_joint(joint)),) if joint is not None else ()
     if as_json:
         print_json(
             {
                 "title": survey.title,
                 "epsilon": float(survey.epsilon),
                 "rounds": survey.rounds,
-                "limit": None if kept.unmarked else float(survey.limit),
+                "limit": None if store.unmarked else float(survey.limit),
                 "cost": said,
                 "questions": [finding.to_dict() for finding in results],
                 "joint": [table.to_dict() for table in tables],
@@ -284,7 +281,7 @@ def _report(
         typer.echo(f"Wrote {html}.", err=as_json)
 
 
-def _two(joint: str) -> tuple[str, str]:
+def _split_joint(joint: str) -> tuple[str, str]:
     names = [name.strip() for name in joint.split(",")]
     if len(names) != 2:
         raise InvalidValue(f"--joint is {joint!r}; write two questions, as in smokes,diet.")

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import Analyst, Json, TableName, VaultFolder, number_option
-from discreet.cli.shared import existing_vault, finished, new_console, print_json, refusing, waiting
+from discreet.cli.shared import (
+    existing_vault,
+    hold_interrupts,
+    new_console,
+    print_json,
+    print_refusals,
+    waiting,
+)
 
 if TYPE_CHECKING:
     from discreet.plan.parts.remarks import Note
@@ -21,8 +28,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The synopsis' name."
 def register(app: typer.Typer) -> None:
     """Give the application the commands of synopses."""
     group = typer.Typer(
-        no_args_is_help=True,
-        help="Many counting questions about a few columns for one price.",
+        no_args_is_help=True, help="Many counting questions about a few columns for one price."
     )
     group.command("open", help="Begin a synopsis: pay for it and measure.")(_open)
     group.command("query", help="Ask COUNT(*) questions, of the service or of a public file.")(
@@ -32,8 +38,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="synopsis")
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _open(
     name: _Name,
     table: TableName,
@@ -43,8 +49,7 @@ def _open(
     analyst: Analyst,
     epsilon: Annotated[Decimal, number_option("--epsilon", "E", "The whole price.")],
     alpha: Annotated[
-        Decimal,
-        number_option("--alpha", "A", "The share of rows that is near enough."),
+        Decimal, number_option("--alpha", "A", "The share of rows that is near enough.")
     ],
     order: Annotated[
         int, typer.Option("--order", help="How many columns at a time are measured ahead.")
@@ -58,7 +63,7 @@ def _open(
     with existing_vault(vault) as curator, waiting(f"measuring {table} and fitting what was found"):
         synopsis = Synopsis.open(
             curator.session(analyst),
-            tuple(each.strip() for each in columns.split(",") if each.strip()),
+            tuple(name.strip() for name in columns.split(",") if name.strip()),
             table=table,
             name=name,
             alpha=alpha,
@@ -68,7 +73,7 @@ def _open(
         facts = {
             "name": name,
             "table": table,
-            "columns": [each.name for each in synopsis.snapshot.table.columns],
+            "columns": [column.name for column in synopsis.snapshot.table.columns],
             "rho": float(synopsis.spent),
             "rounds_left": synopsis.rounds_left,
             "total": synopsis.snapshot.total,
@@ -85,8 +90,8 @@ def _open(
         typer.echo(f"Note: {note}")
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _query(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The synopsis' name, or its public file.")
@@ -105,16 +110,16 @@ def _query(
 
     if not analyst:
         snapshot = Snapshot.load(name)
-        _show([(each, snapshot.query(each)) for each in sql], snapshot.notes, json)
+        _show([(question, snapshot.query(question)) for question in sql], snapshot.notes, json)
         return
     with existing_vault(vault) as curator:
         with waiting(f"fitting {name} again, then asking"):
             synopsis = Synopsis.resume(curator.session(analyst), name)
-            estimates = [(each, synopsis.query(each)) for each in sql]
+            estimates = [(question, synopsis.query(question)) for question in sql]
         _show(estimates, synopsis.snapshot.notes, json)
 
 
-@refusing
+@print_refusals
 def _download(
     name: _Name,
     output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
@@ -139,13 +144,13 @@ def _show(estimates: "list[tuple[str, Estimate]]", notes: "tuple[Note, ...]", js
     rows: list[dict[str, Any]] = [
         {
             "question": question,
-            "value": each.value,
-            "share": each.share,
-            "half_width": each.half_width,
-            "source": each.source,
+            "value": estimate.value,
+            "share": estimate.share,
+            "half_width": estimate.half_width,
+            "source": estimate.source,
             "notes": note_values(notes),
         }
-        for question, each in estimates
+        for question, estimate in estimates
     ]
     if json:
         print_json(rows)

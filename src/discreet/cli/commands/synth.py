@@ -11,10 +11,10 @@ from discreet.cli.shared import (
     existing_vault,
     new_console,
     print_json,
+    print_refusals,
     progress_bar,
     publishing_session,
-    refusing,
-    telling,
+    tell_interrupts,
 )
 from discreet.errors import InvalidValue
 
@@ -70,8 +70,8 @@ def register(app: typer.Typer) -> None:
     )(_synth)
 
 
-@refusing
-@telling
+@print_refusals
+@tell_interrupts
 def _synth(
     table: TableName,
     epsilon: _Epsilon,
@@ -92,7 +92,7 @@ def _synth(
         raise InvalidValue(f"{output}: name a file that ends in .csv or .parquet.")
     with existing_vault(vault) as curator:
         session = publishing_session(curator, table, analyst)
-        synthesis = _made(session, table, epsilon, columns, method, name)
+        synthesis = _make(session, table, epsilon, columns, method, name)
         keeping(_KEPT)
         synthesis.write(output, rows)
         pages = [] if report is None else _pages(curator, synthesis, rows, report, target)
@@ -116,7 +116,7 @@ def _synth(
         console.print(f"wrote {page}", markup=False)
 
 
-def _made(
+def _make(
     session: "Session",
     table: str,
     epsilon: Decimal,

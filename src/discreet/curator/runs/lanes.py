@@ -56,7 +56,7 @@ class Lanes:
         self._closed = False
 
     @contextmanager
-    def taken(self, names: Names, versions: Versions, asker: str) -> Iterator[Lane]:
+    def take(self, names: Names, versions: Versions, asker: str) -> Iterator[Lane]:
         """An engine over the tables in that state of their data, for this run alone.
 
         Who waits depends on who asks, not on what is found.
@@ -65,7 +65,7 @@ class Lanes:
         lane = None
         try:
             with self._lock:
-                engine = self._waiting(names, versions)
+                engine = self._take_idle(names, versions)
             lane = Lane(engine or self._open(names))
             yield lane
         finally:
@@ -96,7 +96,7 @@ class Lanes:
         self._lines[names].leave(asker)
         _wake(self._lines[names])
 
-    def _waiting(self, names: Names, versions: Versions) -> Engine | None:
+    def _take_idle(self, names: Names, versions: Versions) -> Engine | None:
         """One that is idle; those over an older state of the data are ended."""
         idle = self._idle.get(names, [])
         while idle:
@@ -110,12 +110,12 @@ class Lanes:
         """End those that are idle now, and each other one when its run is over."""
         with self._lock:
             self._closed = True
-            idle = [engine for each in self._idle.values() for _, engine in each]
+            idle = [engine for engines in self._idle.values() for _, engine in engines]
             self._idle.clear()
         for engine in idle:
             engine.close()
 
 
 def _wake(line: Line[threading.Event]) -> None:
-    for turn in line.admitted():
+    for turn in line.admit():
         turn.set()

@@ -22,10 +22,10 @@ class Line(Generic[_Item]):
     >>> line = Line[str](places=2, places_of_one=2)
     >>> for asker, item in [("ana", "a1"), ("ana", "a2"), ("ana", "a3"), ("bob", "b1")]:
     ...     line.join(asker, item)
-    >>> line.admitted()
+    >>> line.admit()
     ['a1', 'b1']
     >>> line.leave("ana")
-    >>> line.admitted()
+    >>> line.admit()
     ['a2']
     """
 
@@ -42,7 +42,7 @@ class Line(Generic[_Item]):
         """Wait at the end of one's own part of the line."""
         self._waiting.append((asker, item))
 
-    def admitted(self) -> list[_Item]:
+    def admit(self) -> list[_Item]:
         """Those whose turn it is now; each holds a place until its asker leaves one."""
         items: list[_Item] = []
         while self._held.total() < self._places:
@@ -69,12 +69,12 @@ class Line(Generic[_Item]):
 
     def withdraw(self, item: _Item) -> bool:
         """Wait no more; whether it was still waiting."""
-        left = [each for each in self._waiting if each[1] is not item]
-        gone = len(left) < len(self._waiting)
-        self._waiting = left
+        others = [waiter for waiter in self._waiting if waiter[1] is not item]
+        gone = len(others) < len(self._waiting)
+        self._waiting = others
         return gone
 
-    def dismissed(self) -> list[_Item]:
+    def dismiss(self) -> list[_Item]:
         """Those who waited; none of them does any more."""
         gone = [item for _, item in self._waiting]
         self._waiting = []
@@ -84,4 +84,4 @@ class Line(Generic[_Item]):
         """How many of one asker, or of all, hold a place or wait for one."""
         if asker is None:
             return self._held.total() + len(self._waiting)
-        return self._held[asker] + sum(each[0] == asker for each in self._waiting)
+        return self._held[asker] + sum(waiter[0] == asker for waiter in self._waiting)

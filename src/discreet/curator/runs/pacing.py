@@ -55,8 +55,8 @@ class SystemClock:
 
     def wait(self, until: float) -> None:
         """Sleep, again if woken early."""
-        while (left := until - self.now()) > 0:
-            time.sleep(left)
+        while (seconds := until - self.now()) > 0:
+            time.sleep(seconds)
 
     def race(self, work: Callable[[], _Result], until: float) -> _Result:
         """See `Clock.race`; what counts is when the work ended, not when this thread woke.
@@ -66,11 +66,11 @@ class SystemClock:
         discreet.curator.runs.pacing.Late
         """
 
-        def timed() -> tuple[_Result, float]:
+        def time_work() -> tuple[_Result, float]:
             return work(), self.now()
 
         pool = ThreadPoolExecutor(1, thread_name_prefix="answer")
-        done = pool.submit(timed)
+        done = pool.submit(time_work)
         pool.shutdown(wait=False)  # nothing more is submitted
         wait([done], timeout=max(0.0, until - self.now()))
         ready = done.done()
@@ -118,12 +118,12 @@ class ResponseGrid:
         """
         return self.clock.race(work, self.clock.now() + float(self.deadline(seconds)))
 
-    def started(self, start: Callable[[], bool]) -> None:
+    def start(self, begin: Callable[[], bool]) -> None:
         """Start something; where it had to be started, return at the next step after that.
 
         Hides time within a step; what starts an engine reads names and types, no answer.
         """
         begun, step = self.clock.now(), float(self.seconds)
-        if start():
+        if begin():
             steps = math.floor((self.clock.now() - begun) / step) + 1
             self.clock.wait(begun + steps * step)

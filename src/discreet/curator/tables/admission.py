@@ -68,5 +68,5 @@ def advise_seconds(
     engine.rows('SELECT COUNT(*) FROM "prepared"')  # starts it
     start = clock()
     engine.rows('SELECT COUNT(DISTINCT "$unit") FROM "prepared"')
-    taken = Fraction(clock() - start)
-    return None if taken <= usual else Fraction(ceil(taken * _ROOM * 10), 10)
+    seconds = Fraction(clock() - start)
+    return None if seconds <= usual else Fraction(ceil(seconds * _ROOM * 10), 10)

@@ -39,9 +39,9 @@ class Engines:
         self.opened: dict[Names, tuple[Versions, Engine]] = {}
         self.lanes = Lanes(opening)
 
-    def shared(self, names: Names, data_versions: Versions | None) -> Engine:
+    def share(self, names: Names, data_versions: Versions | None) -> Engine:
         """The engine of tables, one for each state of their data; another than asked is refused."""
-        versions = self._checked(names, data_versions)
+        versions = self._check_versions(names, data_versions)
         with self._lock:  # of several threads one opens it
             version, engine = self.opened.get(names, ((), None))
             if engine is None or version != versions:
@@ -58,12 +58,12 @@ class Engines:
         So the statements of several threads run side by side, as far as the machine has cores. An
         engine's rows are exact and stay with the curator.
         """
-        engine = self.shared(names, versions)
+        engine = self.share(names, versions)
         with self._lock:
             alone = names not in self._busy
             self._busy.add(names)
         if not alone:
-            with self.lanes.taken(names, versions, asker) as lane:
+            with self.lanes.take(names, versions, asker) as lane:
                 yield lane.engine
             return
         try:
@@ -80,21 +80,21 @@ class Engines:
 
         Starting takes whole steps of time.
         """
-        self._checked(names, versions)
-        with self.lanes.taken(names, versions, asker) as lane:
-            grid.started(lane.engine.ready)
+        self._check_versions(names, versions)
+        with self.lanes.take(names, versions, asker) as lane:
+            grid.start(lane.engine.ready)
             yield lane
 
-    def _checked(self, names: Names, data_versions: Versions | None) -> Versions:
+    def _check_versions(self, names: Names, data_versions: Versions | None) -> Versions:
         """The states of the tables' data; another than asked is refused, and so are lost rows."""
         known = [self._catalogue.table(name) for name in names]
-        versions = tuple(each.data_version for each in known)
+        versions = tuple(table.data_version for table in known)
         if data_versions not in (None, versions):
             raise Unavailable(
                 f"{' or '.join(names)} was added again or refreshed just now; ask again. "
                 "Nothing was run or charged."
             )
-        check_prepared(self._folder, [each.prepared for each in known])
+        check_prepared(self._folder, [table.prepared for table in known])
         return versions
 
     def close(self) -> None:

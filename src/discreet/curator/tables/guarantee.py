@@ -23,7 +23,7 @@ visits protects patient. Keep the unit; another one needs another vault. Nothing
             known.source is not None and known.source == table.source
         )
         if same_rows and known.unit_column != table.unit_column:
-            now, before = (each.unit_column or "the row" for each in (table, known))
+            now, before = (one.unit_column or "the row" for one in (table, known))
             raise SchemaError(
                 f"{table.name}: the unit is {now}, but what was charged so far for {known.name} "
                 f"protects {before}. Keep the unit; another one needs another vault. "

@@ -63,9 +63,9 @@ def _contents(vault: Vault, intake: Intake, prepared: Path | None) -> tuple[byte
 
 def _links(places: Iterable[str], tables: Iterable[Registration]) -> tuple[str, ...]:
     """Other names under which these files are sources: hard links, another mount."""
-    known = {each.source for each in tables if each.source is not None}
-    files = {file for each in known for file in _files(each)}
-    return tuple(each for each in sorted(files) if any(_same(each, place) for place in places))
+    known = {table.source for table in tables if table.source is not None}
+    files = {file for source in known for file in _files(source)}
+    return tuple(file for file in sorted(files) if any(_same(file, place) for place in places))
 
 
 def _files(source: str) -> tuple[str, ...]:

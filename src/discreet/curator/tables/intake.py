@@ -13,11 +13,11 @@ from discreet.engines.duckdb.scratch import Scratch
 from discreet.engines.duckdb.sealing import Seal
 from discreet.engines.files.contents import value_codes
 from discreet.engines.files.names import SourceFiles, source_files
-from discreet.engines.files.sources import numbered
+from discreet.engines.files.sources import number_rows
 from discreet.engines.files.texts import lines_of
 from discreet.engines.files.tidying import Tidied, needs_tidying, tidy
 from discreet.engines.origins import Origin
-from discreet.engines.process.child import quoted
+from discreet.engines.process.child import quote
 from discreet.errors import SchemaError, Unavailable, counted
 from discreet.plan.sql.preparation.readable import (
     FILE_STEP,
@@ -94,14 +94,14 @@ class Finding:
         said = _SAID[self.kind].format(
             count=self.count,
             cells=self.cells,
-            where=_where(self.places, self.count),
+            where=_places_text(self.places, self.count),
             texts=f"{counted(self.count, 'text')} {are}",
             are=are,
         )
         return f"{self.column}: {said}."
 
 
-def _where(places: tuple[str, ...], count: int) -> str:
+def _places_text(places: tuple[str, ...], count: int) -> str:
     if not places:
         return ""
     words = {place.rpartition(" ")[0] for place in places}
@@ -142,7 +142,7 @@ class SourceReport:
             are = (
                 "line is no record and is" if self.left_out == 1 else "lines are no records and are"
             )
-            said.append(f"{self.left_out} {are} left out{_where(self.lines, self.left_out)}.")
+            said.append(f"{self.left_out} {are} left out{_places_text(self.lines, self.left_out)}.")
         return said + [finding.sentence() for finding in self.findings]
 
     def counts(self) -> dict[str, int]:
@@ -152,9 +152,9 @@ class SourceReport:
         {'lines that are no records': 1}
         """
         counts = {"lines that are no records": self.left_out} if self.left_out else {}
-        for each in self.findings:
-            if each.kind in _COUNTED:
-                counts[f"{each.column}: {_COUNTED[each.kind]}"] = each.count
+        for finding in self.findings:
+            if finding.kind in _COUNTED:
+                counts[f"{finding.column}: {_COUNTED[finding.kind]}"] = finding.count
         return counts
 
     def values(self) -> dict[str, Any]:
@@ -166,13 +166,13 @@ class SourceReport:
             "places": list(self.lines),
             "columns": [
                 {
-                    "column": each.column,
-                    "fault": each.kind,
-                    "cells": each.cells,
-                    "count": each.count,
-                    "places": list(each.places),
+                    "column": finding.column,
+                    "fault": finding.kind,
+                    "cells": finding.cells,
+                    "count": finding.count,
+                    "places": list(finding.places),
                 }
-                for each in self.findings
+                for finding in self.findings
             ],
             "answer_seconds": None if self.answer_seconds is None else float(self.answer_seconds),
         }
@@ -229,15 +229,15 @@ def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
         files = source_files(origin.source)
         _refuse_marks(table, files)
         if needs_tidying(files, origin.format):
-            raise _only_prepared(files)
+            raise _refuse_in_place(files)
     counted = _count_faults(table, origin, folder)
     if counted is None:
         assert files is not None
-        raise _only_prepared(files) if files.kind == "CSV" else files.unreadable()
+        raise _refuse_in_place(files) if files.kind == "CSV" else files.unreadable()
     return _accept(table, origin, files, None, counted, folder)
 
 
-def _only_prepared(files: SourceFiles) -> SchemaError:
+def _refuse_in_place(files: SourceFiles) -> SchemaError:
     return SchemaError(
         f"source {files.given!r} cannot be read in place: that takes Parquet, DuckDB, or CSV in "
         "UTF-8 whose lines are all records. Add it without in-place, so that its rows are "
@@ -249,9 +249,9 @@ def _refuse_marks(table: Table, files: SourceFiles) -> None:
     """Refuse what a format says of text files where the source is none, and a word that is both a
     key and missing.
     """
-    given = table.format
+    marks = table.format
     for column in table.columns:
-        both = [key for key in column.keys if key in given.missing]
+        both = [key for key in column.keys if key in marks.missing]
         if both:
             raise SchemaError(
                 f"{table.name}.{column.name}: the key {both[0]!r:.80} is also a word for missing "
@@ -266,7 +266,7 @@ def _refuse_marks(table: Table, files: SourceFiles) -> None:
         ("first_line", ("CSV", "Excel")),
         ("columns", ("CSV", "Excel")),
     ):
-        if getattr(given, name) != getattr(PLAIN, name) and files.kind not in kinds:
+        if getattr(marks, name) != getattr(PLAIN, name) and files.kind not in kinds:
             raise SchemaError(
                 f"{table.name}: [format] has {name}, which a source of the kind {files.kind} does "
                 f"not have. Leave {name} out. Nothing was added."
@@ -304,7 +304,7 @@ def _count_faults(table: Table, origin: Origin, scratch: Path) -> _Counted | Non
             _check_names(table, types)
         faults = faults_of(table, types, origin.dialect)
         # Of a text file every column is read, so that a line that is no record is noticed now.
-        names = [quoted(name) for name in types] if is_text else []
+        names = [quote(name) for name in types] if is_text else []
         statement = counts_of_faults(faults, names, origin.relation("source"))
         try:
             row = engine.rows(statement)[0]
@@ -361,7 +361,7 @@ def _places(
     """Where the first of each fault are; nowhere on a server, whose rows have no order."""
     if not faults or files is None:
         return [()] * len(faults)
-    statement = lines_of_faults(faults, numbered(origin.read, origin.format))
+    statement = lines_of_faults(faults, number_rows(origin.read, origin.format))
     with closing(origin.engine(time_limit_seconds=_LIMIT_SECONDS, scratch=scratch)) as engine:
         row = engine.rows(statement)[0]
     places = [
@@ -395,7 +395,7 @@ the source, or raise unreadable_share in [table]. Nothing was added or changed.
     if report.left_out > table.unreadable_share * (rows + report.left_out):
         lines = rows + report.left_out
         what = f"{report.left_out} of {lines} lines are no records"
-        what += _where(report.lines, report.left_out)
+        what += _places_text(report.lines, report.left_out)
         way = (
             "Say in [format] how they are written (delimiter, quote, encoding; first_line where "
             "the names of columns stand below a title; multiline = true where cells hold ends of "
@@ -403,12 +403,12 @@ the source, or raise unreadable_share in [table]. Nothing was added or changed.
         )
         raise _refusal(table, what, Fraction(report.left_out, lines), way)
     kinds = {column.name: column.kind for column in table.columns}
-    for each in report.findings:
-        if each.kind == "unreadable" and each.count > table.unreadable_share * each.cells:
-            kind = kinds[each.column]
-            what = f"{each.count} of {each.cells} cells of the column {each.column!r} cannot be "
-            what += f"read as type {kind}{_where(each.places, each.count)}"
-            raise _refusal(table, what, Fraction(each.count, each.cells), _WAYS[kind])
+    for finding in report.findings:
+        if finding.kind == "unreadable" and finding.count > table.unreadable_share * finding.cells:
+            kind = kinds[finding.column]
+            what = f"{finding.count} of {finding.cells} cells of the column {finding.column!r} "
+            what += f"cannot be read as type {kind}{_places_text(finding.places, finding.count)}"
+            raise _refusal(table, what, Fraction(finding.count, finding.cells), _WAYS[kind])
 
 
 def _refusal(table: Table, what: str, share: Fraction, way: str) -> SchemaError:

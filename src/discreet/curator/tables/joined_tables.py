@@ -68,18 +68,21 @@ def open_together(
 ) -> Engine:
     """One engine for all of the tables; `folder` holds the prepared files. Its rows are exact."""
     views = _views(holdings)
-    sources = {view: each.source for view, each in views.items() if each.known.prepared is None}
-    given = {view: source for view, source in sources.items() if source is not None}
+    sources = {
+        view: holding.source
+        for view, holding in views.items()
+        if holding.known.prepared is None and holding.source is not None
+    }
     reader = holdings[0].reader
     if reader == "Spark":
-        return Spark(given, time_limit_seconds=time_limit_seconds)
+        return Spark(sources, time_limit_seconds=time_limit_seconds)
     if reader != "DuckDB":
-        return PostgreSQL(given["t0"], time_limit_seconds=time_limit_seconds)
+        return PostgreSQL(sources["t0"], time_limit_seconds=time_limit_seconds)
     files = {view: folder / str(e.known.prepared) for view, e in views.items() if e.known.prepared}
     engine = DuckDB.together(
         prepared=files,
-        sources=given,
-        formats={view: views[view].format for view in given},
+        sources=sources,
+        formats={view: views[view].format for view in sources},
         time_limit_seconds=time_limit_seconds,
         scratch=folder,
         seal=seal,

@@ -57,7 +57,7 @@ class Warehouse:
         self._folder = vault.folder / "prepared"
         self._seal = Seal.read(vault.folder)
         self._schemas: dict[str, Table] = {}
-        self.engines = Engines(vault.catalogue, self._folder, self._opened)
+        self.engines = Engines(vault.catalogue, self._folder, self._open)
         self._relations: dict[str, tuple[int, str]] = {}
         self._reports: dict[str, SourceReport] = {}
         self._glance = threading.local()
@@ -89,14 +89,11 @@ class Warehouse:
         with take_in(table, origin, self._folder, self._seal) as intake:
             prepared = self._prepare(table, intake, on_progress)
             self._register(table, intake, prepared, stamp, identity_of)
-        self._tell(self._advised(table, intake), on_report)
+        self._tell(self._add_advice(table, intake), on_report)
         return table
 
     def add_in_place(
-        self,
-        schema: str | Path | Mapping[str, Any] | Table,
-        *,
-        on_report: Told | None = None,
+        self, schema: str | Path | Mapping[str, Any] | Table, *, on_report: Told | None = None
     ) -> Table:
         """Register a table whose rows stay where they are; every question reads its source.
 
@@ -114,7 +111,7 @@ class Warehouse:
         self._tell(intake.report, on_report)
         return table
 
-    def _advised(self, table: Table, intake: Intake) -> SourceReport:
+    def _add_advice(self, table: Table, intake: Intake) -> SourceReport:
         few = intake.rows <= _MANY_ROWS
         if few or table.answer_seconds is not None or table.unit is None:
             return intake.report
@@ -135,11 +132,7 @@ class Warehouse:
         return self._reports.get(name)
 
     def _add_frame(
-        self,
-        table: Table,
-        data: object,
-        on_progress: Progress | None,
-        on_report: Told | None,
+        self, table: Table, data: object, on_progress: Progress | None, on_report: Told | None
     ) -> Table:
         refuse_frame(self._seal, table.name)
         file = self._folder / f"{_file_name(table)}-{secrets.token_hex(8)}.parquet"
@@ -151,7 +144,7 @@ class Warehouse:
                 self._register(table, intake, prepared, "", frame_identity)
         finally:
             file.unlink(missing_ok=True)
-        self._tell(self._advised(table, intake), on_report)
+        self._tell(self._add_advice(table, intake), on_report)
         return table
 
     def _register(
@@ -165,7 +158,7 @@ class Warehouse:
         def check(known: tuple[Registration, ...]) -> None:
             check_same_guarantee(table, map(self._schema, known))
 
-        with self._settled(table.name, prepared) as file:
+        with self._settle(table.name, prepared) as file:
             self._vault.catalogue.register(
                 name=table.name,
                 population=table.population,
@@ -183,9 +176,9 @@ class Warehouse:
             )
 
     @contextmanager
-    def _settled(self, name: str, prepared: str | None) -> Iterator[Path | None]:
+    def _settle(self, name: str, prepared: str | None) -> Iterator[Path | None]:
         """Around a registration: removes what it replaces, or what it was refused with."""
-        known = {each.name: each.prepared for each in self._vault.catalogue.tables()}
+        known = {table.name: table.prepared for table in self._vault.catalogue.tables()}
         file = None if prepared is None else self._folder / prepared
         try:
             yield file
@@ -195,14 +188,10 @@ class Warehouse:
             raise
         if (old := known.get(name)) is not None:
             (self._folder / old).unlink(missing_ok=True)
-        sweep_prepared(self._folder, {each.prepared for each in self._vault.catalogue.tables()})
+        sweep_prepared(self._folder, {table.prepared for table in self._vault.catalogue.tables()})
 
     def refresh(
-        self,
-        name: str,
-        *,
-        on_progress: Progress | None = None,
-        on_report: Told | None = None,
+        self, name: str, *, on_progress: Progress | None = None, on_report: Told | None = None
     ) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
 
@@ -224,12 +213,12 @@ class Warehouse:
             with take_in(table, origin, self._folder, self._seal) as intake:
                 prepared = self._prepare(table, intake, on_progress)
                 renewed = self._renew(name, intake, prepared, stamp)
-            intake = replace(intake, report=self._advised(table, intake))
+            intake = replace(intake, report=self._add_advice(table, intake))
         self._tell(intake.report, on_report)
         return renewed
 
     def _renew(self, name: str, intake: Intake, prepared: str | None, stamp: str) -> Registration:
-        with self._settled(name, prepared) as file:
+        with self._settle(name, prepared) as file:
             return self._vault.catalogue.refresh(
                 name,
                 fingerprint=self._vault.catalogue.fingerprint(intake.origin.content()),
@@ -267,7 +256,7 @@ class Warehouse:
         finally:
             self._glance.seen = None
 
-    def _known(self, name: str) -> Registration:
+    def _find(self, name: str) -> Registration:
         seen = getattr(self._glance, "seen", None) or {}
         return seen.get(name) or self._vault.catalogue.table(name)
 
@@ -294,7 +283,7 @@ class Warehouse:
 
         Looks at the source's size and time only.
         """
-        known = self._known(name)
+        known = self._find(name)
         table = self._schema(known)
         watched = table.source if known.source is not None else None
         if watched is not None and Origin.of(watched).stamp() != known.stamp:
@@ -308,7 +297,7 @@ class Warehouse:
         """The FROM item: the prepared table, or the lattice rows of the source in
         place.
         """
-        known = self._known(name)
+        known = self._find(name)
         if known.prepared is not None:
             return '"prepared"'
         known = self.current(name)  # else a source that is gone would be named
@@ -319,7 +308,7 @@ class Warehouse:
 
     def kept(self, name: str) -> str:
         """Which form of totals is kept beside a prepared table; empty if there are none."""
-        file = self._known(name).prepared
+        file = self._find(name).prepared
         return TOTALS if file is not None and file.endswith(_WITH_TOTALS) else ""
 
     def _in_place(self, known: Registration, view: str) -> str:
@@ -336,20 +325,20 @@ class Warehouse:
 
     def _holdings(self, names: tuple[str, ...]) -> list[Holding]:
         """What is known of several tables that one statement reads."""
-        tables = [(each, self._schema(each)) for each in map(self.current, names)]
-        return [Holding(each, table.source, table.format) for each, table in tables]
+        entries = [(entry, self._schema(entry)) for entry in map(self.current, names)]
+        return [Holding(entry, schema.source, schema.format) for entry, schema in entries]
 
     def dialect(self, name: str) -> str:
         """The dialect of a table's engine."""
-        known = self._known(name)
+        known = self._find(name)
         return "duckdb" if known.prepared is not None else _origin(self._schema(known)).dialect
 
     def seconds(self, name: str) -> Fraction:
         """What one reading of a table may take: as its schema declares, or by its engine."""
-        declared = self._schema(self._known(name)).answer_seconds
+        declared = self._schema(self._find(name)).answer_seconds
         if declared is not None:
             return declared
-        prepared = self._known(name).prepared is not None
+        prepared = self._find(name).prepared is not None
         return ENGINE_SECONDS["prepared" if prepared else self.dialect(name)]
 
     def engine(
@@ -359,13 +348,13 @@ class Warehouse:
 
         An engine's rows are exact and stay with the curator.
         """
-        return self.engines.shared(names, data_versions)
+        return self.engines.share(names, data_versions)
 
-    def _opened(self, names: tuple[str, ...]) -> Engine:
+    def _open(self, names: tuple[str, ...]) -> Engine:
         limit, scratch, seal = self._time_limit, self._folder, self._seal
         registered = [self._vault.catalogue.table(name) for name in names]
-        for each in registered:
-            check_units(each, self._schema(each))
+        for table in registered:
+            check_units(table, self._schema(table))
         if len(names) > 1:
             return open_together(
                 self._holdings(names), folder=scratch, time_limit_seconds=limit, seal=seal
@@ -388,18 +377,18 @@ class Warehouse:
         table = self._schema(known)
         if table.source is None or known.source is None:
             raise InvalidValue(f"{name} was added from memory; its source is gone.")
-        kept = f"SELECT count(*) FROM {self.relation(name)}"
-        told = replace(table, unreadable_share=Fraction(1))  # nothing is refused here
-        with take_in(told, _origin(table), self._folder, self._seal) as took:
-            origin = took.origin
+        count = f"SELECT count(*) FROM {self.relation(name)}"
+        lenient = replace(table, unreadable_share=Fraction(1))  # nothing is refused here
+        with take_in(lenient, _origin(table), self._folder, self._seal) as intake:
+            origin = intake.origin
             shown = origin.relation("source")
-            labels, statement = clamp_counts(table, shown, took.types, origin.dialect)
+            labels, statement = clamp_counts(table, shown, intake.types, origin.dialect)
             with closing(origin.engine(time_limit_seconds=self._time_limit)) as engine:
                 counts = dict(zip(labels, engine.rows(statement)[0], strict=True))
         return {
-            "rows kept": self.engine((name,)).rows(kept)[0][0],
+            "rows kept": self.engine((name,)).rows(count)[0][0],
             **counts,
-            **took.report.counts(),
+            **intake.report.counts(),
         }
 
     def close(self) -> None:

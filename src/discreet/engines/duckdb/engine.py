@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from discreet.engines.duckdb.scratch import Scratch
-from discreet.engines.duckdb.sealing import Seal, is_sealed, needed
+from discreet.engines.duckdb.sealing import Seal, is_sealed, require_seal
 from discreet.engines.files.sources import opening, openings
 from discreet.engines.process.child import Child, Failed, Order, text
 from discreet.engines.protocol import MESSAGE, Cell
@@ -74,9 +74,9 @@ class DuckDB:
             settings=_settings(memory_limit, threads),
         )
         if is_sealed(path):
-            statements = (_attached(path, "sealed", seal), "USE sealed")
+            statements = (_attach(path, "sealed", seal), "USE sealed")
             order = replace(order, database=":memory:", read_only=False, statements=statements)
-            order, scratch = _with(order, seal), None  # what spills is not encrypted
+            order, scratch = _add_key(order, seal), None  # what spills is not encrypted
         self._start(order, time_limit_seconds, scratch)
 
     @classmethod
@@ -126,7 +126,7 @@ class DuckDB:
         discreet.errors.SchemaError: source 'x.csv' does not exist; check the path.
         """
         engine = cls.__new__(cls)
-        attached = tuple(_attached(path, name, seal) for name, path in prepared.items())
+        attached = tuple(_attach(path, name, seal) for name, path in prepared.items())
         order = Order(
             database=":memory:",
             commands=_COMMANDS,
@@ -134,7 +134,7 @@ class DuckDB:
             settings=_settings(None, None),
         )
         if any(map(is_sealed, prepared.values())):
-            order, scratch = _with(order, seal), None
+            order, scratch = _add_key(order, seal), None
         engine._start(order, time_limit_seconds, scratch)
         return engine
 
@@ -142,7 +142,7 @@ class DuckDB:
         """Refuse a sealed file that this seal does not open, before anything is charged."""
         if not self._order.key:
             return
-        holding = self._holding()
+        holding = self._own_holding()
         with holding.lock:
             opened = self._attempt(holding, "rows", "SELECT 1") is not None
         if not opened:
@@ -169,7 +169,7 @@ class DuckDB:
 
     def warm(self) -> None:
         """Start the child without waiting for it, so that the first statement finds it ready."""
-        holding = self._holding()
+        holding = self._own_holding()
         with holding.lock:
             try:
                 self._child(holding)
@@ -183,7 +183,7 @@ class DuckDB:
         >>> DuckDB(Path("absent.duckdb"), time_limit_seconds=30).ready()
         True
         """
-        holding = self._holding()
+        holding = self._own_holding()
         with holding.lock:
             known = holding.child
             try:
@@ -195,7 +195,7 @@ class DuckDB:
 
     def stop(self) -> None:
         """End the child, and with it the statement that another thread waits for."""
-        child = self._holding().child  # without the lock, which that thread holds
+        child = self._own_holding().child  # without the lock, which that thread holds
         if child is not None:
             child.stop()
 
@@ -208,7 +208,7 @@ class DuckDB:
         ...     str(error) == MESSAGE
         True
         """
-        holding = self._holding()
+        holding = self._own_holding()
         with holding.lock:
             rows = self._attempt(holding, "rows", sql)
         if rows is None:
@@ -218,7 +218,7 @@ class DuckDB:
 
     def columns(self) -> list[tuple[str, str]] | None:
         """Names and types of the columns of a source in place; None where it cannot be read."""
-        holding = self._holding()
+        holding = self._own_holding()
         with holding.lock:
             return cast(
                 list[tuple[str, str]] | None, self._attempt(holding, "names", "FROM source")
@@ -226,11 +226,11 @@ class DuckDB:
 
     def close(self) -> None:
         """End the child; the next statement starts a new one."""
-        holding = self._holding()
+        holding = self._own_holding()
         with holding.lock:
             holding.drop()
 
-    def _holding(self) -> _Holding:
+    def _own_holding(self) -> _Holding:
         """This process's own; a fork must not talk to its parent's child nor wait for its lock."""
         number = os.getpid()
         if number not in self._holdings:
@@ -261,14 +261,14 @@ class DuckDB:
             return None
 
 
-def _attached(path: Path, name: str, seal: Seal | None) -> str:
+def _attach(path: Path, name: str, seal: Seal | None) -> str:
     real = os.path.realpath(path)
     if is_sealed(path):
-        return needed(seal).attach(real, name, "READ_ONLY")
+        return require_seal(seal).attach(real, name, "READ_ONLY")
     return f"ATTACH {text(real)} AS {name} (TYPE duckdb, READ_ONLY)"
 
 
-def _with(order: Order, seal: Seal | None) -> Order:
+def _add_key(order: Order, seal: Seal | None) -> Order:
     return order if seal is None else replace(order, key=seal.key)
 
 

@@ -15,7 +15,7 @@ from discreet.engines.duckdb.scratch import Scratch
 from discreet.engines.duckdb.sealing import Seal
 from discreet.engines.files.sources import opening
 from discreet.engines.files.tidying import written_cell
-from discreet.engines.process.child import Child, Failed, Order, quoted
+from discreet.engines.process.child import Child, Failed, Order, quote
 from discreet.errors import InvalidValue, SchemaError, with_article
 from discreet.schema.format import PLAIN, Format
 
@@ -51,7 +51,7 @@ def _build(order: Order, statement: str, on_progress: Callable[[float], None] | 
     return None
 
 
-def _sealed(order: Order, seal: Seal) -> Order:
+def _seal_order(order: Order, seal: Seal) -> Order:
     """The same work into an encrypted file, without rows spilled beside it."""
     seal.check_writable()
     opened = (*sealing.CRYPTO, seal.attach(order.database, "sealed", "READ_WRITE"), "USE sealed")
@@ -100,9 +100,9 @@ def prepare(
             database=str(part), commands=("execute",), statements=statements, settings=settings
         ).spilling(scratch.path / "spill")
         if seal is not None:
-            order = _sealed(order, seal)
+            order = _seal_order(order, seal)
         tables = {TABLE: select_sql, **kept}
-        made_by = "; ".join(f"CREATE TABLE {quoted(name)} AS {sql}" for name, sql in tables.items())
+        made_by = "; ".join(f"CREATE TABLE {quote(name)} AS {sql}" for name, sql in tables.items())
         reason = _build(order, made_by, on_progress)
         if reason is None and (log := Path(f"{part}.wal")).exists() and log.stat().st_size:
             reason = "the write-ahead log was not emptied"
@@ -181,10 +181,10 @@ def _as_written(frame: Any, given: Format) -> Any:
             continue
         cells = frame[name]
         if not given.is_plain:
-            written[name] = [written_cell(each, given) for each in cells]
-        elif any(map(_is_zoned, cells)) and any(isinstance(each, str) for each in cells):
+            written[name] = [written_cell(cell, given) for cell in cells]
+        elif any(map(_is_zoned, cells)) and any(isinstance(cell, str) for cell in cells):
             written[name] = [
-                written_cell(each, given) if _is_zoned(each) else each for each in cells
+                written_cell(cell, given) if _is_zoned(cell) else cell for cell in cells
             ]
     return written
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from discreet.engines.process.child import KEY_MARK, Child, Failed, Order, text
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 
-__all__ = ["CRYPTO", "SEALED", "Seal", "is_sealed", "needed", "refuse_frame"]
+__all__ = ["CRYPTO", "SEALED", "Seal", "is_sealed", "refuse_frame", "require_seal"]
 
 CRYPTO = ("LOAD httpfs",)
 """What gives DuckDB random numbers that are fit for encrypting; reading needs nothing."""
@@ -71,12 +71,12 @@ class Seal:
         >>> Seal.read(Path("vault"), {}) is None
         True
         """
-        given, file = environment.get(_KEY, ""), environment.get(_KEY_FILE, "")
-        if not given and not file:
+        key, file = environment.get(_KEY, ""), environment.get(_KEY_FILE, "")
+        if not key and not file:
             return None
-        if given and file:
+        if key and file:
             raise InvalidValue(f"{_KEY} and {_KEY_FILE} are both set; unset one of them.")
-        content = (given or _from_file(file, vault)).strip()
+        content = (key or _from_file(file, vault)).strip()
         if len(content) < _SHORTEST:
             raise InvalidValue(
                 f"the data key has {len(content)} characters; the least is {_SHORTEST}. "
@@ -114,10 +114,10 @@ class Seal:
             )
 
 
-def needed(seal: Seal | None) -> Seal:
+def require_seal(seal: Seal | None) -> Seal:
     """The seal of a sealed file, or the refusal that says how to give it.
 
-    >>> needed(None)
+    >>> require_seal(None)
     Traceback (most recent call last):
     discreet.errors.Unavailable: the prepared rows are encrypted and no key is set; the custodian \
 sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.

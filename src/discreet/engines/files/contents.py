@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from discreet.engines.process.child import quoted
+from discreet.engines.process.child import quote
 from discreet.engines.protocol import Cell
 from discreet.errors import Unavailable
 
@@ -66,13 +66,13 @@ def value_codes(
     []
     """
     names = sorted((name for name in types if not name.startswith(_INDEX)), key=str.casefold)
-    plain = [(quoted(name), types[name]) for name in names]
+    plain = [(quote(name), types[name]) for name in names]
     in_utc = [
         (f"CAST({name} AS TIMESTAMP)" if kind == _ZONED else name, kind) for name, kind in plain
     ]
     sums = [
-        f"sum(md5_number_lower(concat_ws(chr(31), {_texts(each)})))"
-        for each in ([plain] if in_utc == plain else [plain, in_utc])
+        f"sum(md5_number_lower(concat_ws(chr(31), {_texts(text)})))"
+        for text in ([plain] if in_utc == plain else [plain, in_utc])
     ]
     try:
         ((count, *codes),) = rows(f"SELECT count(*), {', '.join(sums)} FROM source")

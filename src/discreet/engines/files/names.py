@@ -121,9 +121,9 @@ check the path.
         names = _matching(source, name, kind)
     if not os.path.isfile(names[0]):
         raise SchemaError(f"source {source!r} does not exist; check the path.")
-    if not all(os.access(each, os.R_OK) for each in names):
+    if not all(os.access(name, os.R_OK) for name in names):
         raise SchemaError(f"source {source!r} may not be read; check its permissions.")
-    paths = tuple(os.path.realpath(each) for each in names)
+    paths = tuple(os.path.realpath(name) for name in names)
     if kind != "DuckDB" and any(sign in path for path in paths for sign in _SIGNS):
         raise SchemaError(f"source {source!r} has one of * ? [ ] in its path; rename it.")
     return SourceFiles(given=source, paths=paths, kind=kind, table=table)
@@ -135,7 +135,7 @@ def _matching(source: str, pattern: str, kind: str) -> list[str]:
             f"source {source!r}: {with_article(kind)} file is named by itself, not by a pattern; "
             "name one."
         )
-    names = sorted(each for each in glob.glob(pattern) if os.path.isfile(each))
+    names = sorted(path for path in glob.glob(pattern) if os.path.isfile(path))
     if not names:
         raise SchemaError(f"source {source!r}: no file has a name of this pattern; check the path.")
     return names

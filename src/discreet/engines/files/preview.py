@@ -112,12 +112,12 @@ def preview(source: str, declared: Mapping[str, Any] = MappingProxyType({})) -> 
     if files.kind in ("DuckDB", "Parquet"):
         return Preview(Guess(PLAIN, tuple(describe(source))), ())
     try:
-        return _guessed(files, declared)
+        return _guess(files, declared)
     except BROKEN:
         raise files.unreadable() from None
 
 
-def _guessed(files: SourceFiles, declared: Mapping[str, Any]) -> Preview:
+def _guess(files: SourceFiles, declared: Mapping[str, Any]) -> Preview:
     of_cells = {name: value for name, value in declared.items() if name not in _BEGINNING}
     marks = replace(_marks(files), **of_cells)
     heading = _heading(files, marks, declared)
@@ -128,9 +128,8 @@ def _guessed(files: SourceFiles, declared: Mapping[str, Any]) -> Preview:
     if files.kind == "CSV" and not marks.delimiter and _needs_delimiter(files, marks):
         marks = replace(marks, delimiter=",")
         declared = {**declared, "delimiter": ","}
-    shown = (
-        _texts(files, marks, declared) if files.kind == "CSV" else _copied(files, marks, declared)
-    )
+    preview_cells = _texts if files.kind == "CSV" else _preview_copy
+    shown = preview_cells(files, marks, declared)
     guess = replace(shown.guess, doubts=(*heading.doubts, *shown.guess.doubts))
     return replace(shown, guess=guess)
 
@@ -140,7 +139,7 @@ def _needs_delimiter(files: SourceFiles, marks: Format) -> bool:
     return not marks.header or header(files.path, marks, files.given).delimiter != ","
 
 
-def _copied(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Preview:
+def _preview_copy(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Preview:
     """The same of a source that is rewritten before it is read."""
     with tempfile.TemporaryDirectory() as folder:
         copy = str(tidy(files, marks, Path(folder)).path)
@@ -187,13 +186,10 @@ def _texts(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Pr
         read = islice(rows_of(lines, marks, head), _SAMPLE_ROWS)
         tried = [record.cells for record in read]
     rows = [cells for cells in tried if cells is not None]
-    places = [place for place, name in enumerate(head.names) if not _added(files, name)]
+    added = (FILE, LINE) if files.kind == "tidy" else ()
+    places = [place for place, name in enumerate(head.names) if name not in added]
     rows = [[row[place] for place in places] for row in rows]
     guess = guess_columns(marks, [head.names[place] for place in places], rows, declared)
     if len(rows) < _MOSTLY * len(tried):
         guess = replace(guess, doubts=(_NO_RECORDS.format(len(tried) - len(rows)), *guess.doubts))
     return Preview(guess, tuple(tuple(row) for row in rows[:_SHOWN]), is_text=True)
-
-
-def _added(files: SourceFiles, name: str) -> bool:
-    return files.kind == "tidy" and name in (FILE, LINE)

@@ -10,11 +10,11 @@ from typing import Any
 from discreet.engines.files.names import SourceFiles, source_files
 from discreet.engines.files.texts import header, headers
 from discreet.engines.files.tidying import FILE, LINE
-from discreet.engines.process.child import Child, Failed, Order, quoted, text
+from discreet.engines.process.child import Child, Failed, Order, quote, text
 from discreet.errors import SchemaError
 from discreet.schema.format import PLAIN, Format
 
-__all__ = ["describe", "numbered", "opening", "openings", "relation", "table_of"]
+__all__ = ["describe", "number_rows", "opening", "openings", "relation", "table_of"]
 
 _ORIGIN = "origin"
 _LIMIT_SECONDS = 60.0
@@ -60,7 +60,7 @@ def _table(file: SourceFiles) -> tuple[str, str]:
     return str(schema), str(name)
 
 
-def _listed(file: SourceFiles) -> str:
+def _list_paths(file: SourceFiles) -> str:
     if len(file.paths) == 1:
         return text(file.path)
     return f"[{', '.join(map(text, file.paths))}]"
@@ -70,15 +70,15 @@ def _csv(file: SourceFiles, given: Format) -> tuple[str, tuple[str, ...]]:
     """The reader of CSV files, strict, with all columns as text; and their names."""
     head = headers(file.paths, given, file.given)[0]
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in head.names)
-    quote = text(given.quote)
-    options = f"header = true, quote = {quote}, escape = {quote}, delim = {text(head.delimiter)}"
-    read = f"read_csv({_listed(file)}, {options}, auto_detect = false, columns = {{{columns}}})"
+    mark = text(given.quote)
+    options = f"header = true, quote = {mark}, escape = {mark}, delim = {text(head.delimiter)}"
+    read = f"read_csv({_list_paths(file)}, {options}, auto_detect = false, columns = {{{columns}}})"
     return read, head.names
 
 
 def _texts(read: str, names: tuple[str, ...]) -> str:
     """Joined to nothing: else the engine gives a cast to the reader, which fails on a bad cell."""
-    shown = ", ".join(f"{quoted(name)} || '' AS {quoted(name)}" for name in names)
+    shown = ", ".join(f"{quote(name)} || '' AS {quote(name)}" for name in names)
     return f"(SELECT {shown} FROM {read})"
 
 
@@ -99,10 +99,10 @@ def _relation(file: SourceFiles, given: Format, origin: str) -> str:
     if file.kind == "Parquet":
         # Statistics in a file leave NaN out; without the option the engine relies on them.
         options = "hive_partitioning = false, can_have_nan = true"
-        return f"read_parquet({_listed(file)}, {options})"
+        return f"read_parquet({_list_paths(file)}, {options})"
     if file.kind == "DuckDB":
         schema, name = _table(file)
-        return f"{origin}.{quoted(schema)}.{quoted(name)}"
+        return f"{origin}.{quote(schema)}.{quote(name)}"
     if file.kind not in _IN_PLACE:
         raise SchemaError(
             f"source {file.given!r}: a file of the kind {file.kind} cannot be read in place. Add "
@@ -119,24 +119,22 @@ def _relation(file: SourceFiles, given: Format, origin: str) -> str:
     return _texts(read, tuple(name for name in names if name not in (FILE, LINE)))
 
 
-def numbered(source: str, given: Format = PLAIN) -> str:
+def number_rows(source: str, given: Format = PLAIN) -> str:
     """The same with the columns $file and $line, which say where a row is.
 
     Of a CSV file and of others that were not rewritten, $line is the number of the record.
-    >>> numbered("absent.csv")
+    >>> number_rows("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
     """
     file = source_files(source)
     if file.kind == "tidy":
         read, names = _csv(file, _TIDY)
-        places = ", ".join(
-            f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in names[:2]
-        )
-        shown = ", ".join(quoted(name) for name in names[2:])
+        places = ", ".join(f"CAST({quote(name)} AS BIGINT) AS {quote(name)}" for name in names[:2])
+        shown = ", ".join(quote(name) for name in names[2:])
         return f"(SELECT {places}, {shown} FROM {_texts(read, names)})"
     rows = _relation(file, given, _ORIGIN)
-    return f"(SELECT 0 AS {quoted(FILE)}, row_number() OVER () AS {quoted(LINE)}, * FROM {rows})"
+    return f"(SELECT 0 AS {quote(FILE)}, row_number() OVER () AS {quote(LINE)}, * FROM {rows})"
 
 
 def opening(source: str, given: Format = PLAIN) -> tuple[str, ...]:

@@ -24,11 +24,11 @@ __all__ = [
     "BROKEN",
     "Header",
     "Record",
-    "damaged",
     "head_bytes",
     "header",
     "headers",
     "is_clean",
+    "is_damaged",
     "lines_of",
     "open_rows",
     "open_text",
@@ -114,7 +114,7 @@ def open_text(path: str, given: Format) -> Iterator[Iterator[str]]:
     if name == "utf-16" and start[:2] not in _MARKS:
         name = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
     line_end = re.search(r"[^\r\n](\r\n|\r|\n)", start.decode(name, "replace"))
-    with _decoded(
+    with _decode(
         path, name, "\r" if line_end is not None and line_end[1] == "\r" else "\n"
     ) as lines:
         yield lines
@@ -135,12 +135,12 @@ def open_rows(path: str, encoding: str) -> Iterator[Iterator[str]]:
             "and no header: only a row could say which of two forms it has. Write it as UTF-8. "
             "Nothing was added."
         )
-    with _decoded(path, encoding, "\n") as lines:
+    with _decode(path, encoding, "\n") as lines:
         yield lines
 
 
 @contextmanager
-def _decoded(path: str, encoding: str, end: str) -> Iterator[Iterator[str]]:
+def _decode(path: str, encoding: str, end: str) -> Iterator[Iterator[str]]:
     name, errors = encoding, "replace"
     if encoding == "utf-8":
         name, errors = "utf-8-sig", "surrogateescape"
@@ -165,10 +165,10 @@ class _Pieces(io.RawIOBase):
         return len(piece)
 
 
-def damaged(text: str, encoding: str) -> bool:
+def is_damaged(text: str, encoding: str) -> bool:
     """Whether bytes of a text could not be decoded.
 
-    >>> damaged("caf\\udce9", "utf-8"), damaged("caf\\u00e9", "utf-8")
+    >>> is_damaged("caf\\udce9", "utf-8"), is_damaged("caf\\u00e9", "utf-8")
     (True, False)
     """
     if text.isascii():
@@ -230,13 +230,13 @@ def records(
     """
     csv.field_size_limit(max(csv.field_size_limit(), 2 * _LONGEST_RECORD))
     return (
-        _spanning(lines, given, delimiter, width)
+        _read_spanning(lines, given, delimiter, width)
         if given.multiline
-        else _single(lines, given, delimiter, width)
+        else _read_lines(lines, given, delimiter, width)
     )
 
 
-def _single(
+def _read_lines(
     lines: Iterator[str], given: Format, delimiter: str, width: int | None
 ) -> Iterator[Record]:
     """The records of a text whose records are lines."""
@@ -249,8 +249,8 @@ def _single(
             if width == 1:
                 yield Record(number, [""])
             continue
-        kept = None if cells is None else _fitting(cells, width)
-        yield Record(number, None if kept is None or damaged(body, given.encoding) else kept)
+        fitted = None if cells is None else _fit(cells, width)
+        yield Record(number, None if fitted is None or is_damaged(body, given.encoding) else fitted)
 
 
 def _cells(body: str, given: Format, delimiter: str) -> list[str] | None:
@@ -320,7 +320,7 @@ def _clean_line(quote: str, delimiter: str, width: int) -> "re.Pattern[bytes]":
     return re.compile(cell + more + rb"(?P<end>\r?\n|)")
 
 
-def _spanning(
+def _read_spanning(
     lines: Iterator[str], given: Format, delimiter: str, width: int | None
 ) -> Iterator[Record]:
     """The records of a text whose quoted cells may hold ends of lines."""
@@ -341,12 +341,12 @@ def _spanning(
                         yield Record(source.number, [""])
                     source.settle()
                     continue
-                kept = _fitting(cells, width)
+                fitted = _fit(cells, width)
                 text = "".join(cells)
-                if kept is None or damaged(text, given.encoding):
+                if fitted is None or is_damaged(text, given.encoding):
                     broken = True
                     break
-                yield Record(source.number, kept)
+                yield Record(source.number, fitted)
                 source.settle()
         except csv.Error:
             broken = True
@@ -360,7 +360,7 @@ def _is_blank(cells: list[str], width: int | None) -> bool:
     return not cells or (width != 1 and len(cells) == 1 and not cells[0].strip())
 
 
-def _fitting(cells: list[str], width: int | None) -> list[str] | None:
+def _fit(cells: list[str], width: int | None) -> list[str] | None:
     if width is None or len(cells) == width:
         return cells
     return cells[:width] if len(cells) > width and not any(cells[width:]) else None
@@ -378,7 +378,7 @@ def header(path: str, given: Format, source: str) -> Header:
 in utf-8; it cannot be read. Nothing was added.
     """
     if not given.header:
-        return _nameless(given, source)
+        return _name_by_place(given, source)
     reason = "it cannot be read"
     try:
         with open_text(path, given) as lines:
@@ -387,25 +387,25 @@ in utf-8; it cannot be read. Nothing was added.
         mark = head_bytes(path, 2)
         if not first.strip():
             reason = "the file is empty" if given.first_line == 1 else "the file ends above it"
-        elif (damaged(first, given.encoding) or "\0" in first) and mark in _MARKS:
+        elif (is_damaged(first, given.encoding) or "\0" in first) and mark in _MARKS:
             reason = 'it is UTF-16: write encoding = "utf-16" in [format]'
-        elif damaged(first, given.encoding) or "\0" in first:
+        elif is_damaged(first, given.encoding) or "\0" in first:
             reason = 'it is not: write another encoding in [format], such as "cp1252"'
         else:
             return _header(path, given, source, first)
     except BROKEN:
         pass
     raise SchemaError(
-        f"source {source!r}: {_place(given)} must hold the column names, in {given.encoding}; "
+        f"source {source!r}: {_line_words(given)} must hold the column names, in {given.encoding}; "
         f"{reason}. Nothing was added."
     )
 
 
-def _place(given: Format) -> str:
+def _line_words(given: Format) -> str:
     return "the first line" if given.first_line == 1 else f"line {given.first_line}"
 
 
-def _nameless(given: Format, source: str) -> Header:
+def _name_by_place(given: Format, source: str) -> Header:
     """Of a table without names nothing is read: no row decides how others are read."""
     if not given.delimiter:
         raise SchemaError(
@@ -423,7 +423,7 @@ def _header(path: str, given: Format, source: str, first: str) -> Header:
         read = record.cells
     if read is None or not any(name.strip() for name in read):
         raise SchemaError(
-            f"source {source!r}: {_place(given)} must hold the column names; its quotes are "
+            f"source {source!r}: {_line_words(given)} must hold the column names; its quotes are "
             "not closed there (write multiline = true in [format] if a name holds the end of a "
             "line), or no column has a name. Nothing was added."
         )

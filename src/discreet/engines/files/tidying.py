@@ -19,9 +19,9 @@ from discreet.engines.files.names import TIDY, SourceFiles
 from discreet.engines.files.texts import (
     BROKEN,
     Record,
-    damaged,
     headers,
     is_clean,
+    is_damaged,
     open_rows,
     open_text,
     refuse_twins,
@@ -116,10 +116,10 @@ def _tidy_csv(files: SourceFiles, given: Format, folder: Path) -> Tidied:
         with open_text(files.paths[place], given) as lines:
             yield from rows_of(lines, given, heads[place])
 
-    return _written(folder, names, len(files.paths), rows)
+    return _write_records(folder, names, len(files.paths), rows)
 
 
-def _written(
+def _write_records(
     folder: Path, names: tuple[str, ...], count: int, rows: Callable[[int], Iterator[Record]]
 ) -> Tidied:
     tidied = Tidied(folder / f"source{TIDY}")
@@ -162,7 +162,7 @@ def _tidy_json(files: SourceFiles, given: Format, folder: Path, names: tuple[str
                 whole = not any("\ud800" <= sign <= "\udfff" for sign in "".join(cells))
                 yield Record(line, cells if whole else None)
 
-    return _written(folder, names, len(files.paths), rows)
+    return _write_records(folder, names, len(files.paths), rows)
 
 
 def _value(values: dict[str, Any], name: str) -> object:
@@ -179,7 +179,9 @@ def _objects(path: str, given: Format) -> Iterator[tuple[int, dict[str, Any] | N
             if not line.strip():
                 continue
             try:
-                value = None if damaged(line, given.encoding) else json.loads(line, **_AS_WRITTEN)
+                value = (
+                    None if is_damaged(line, given.encoding) else json.loads(line, **_AS_WRITTEN)
+                )
             except (ValueError, RecursionError):
                 value = None
             yield number, value if isinstance(value, dict) else None
@@ -326,7 +328,7 @@ def _tidy_rows(
         else tuple(f"column_{place}" for place in range(1, given.columns + 1))
     )
 
-    def found(_: int) -> Iterator[Record]:
+    def read_rows(_: int) -> Iterator[Record]:
         for number, row in numbered:
             cells = [written_cell(cell, given) for cell in row]
             if not any(cells):
@@ -334,7 +336,7 @@ def _tidy_rows(
             cells += [""] * (len(names) - len(cells))
             yield Record(number, None if any(cells[len(names) :]) else cells[: len(names)])
 
-    return _written(folder, names, 1, found)
+    return _write_records(folder, names, 1, read_rows)
 
 
 def _sheet_names(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from discreet.engines.process.child import quoted
+from discreet.engines.process.child import quote
 from discreet.errors import InvalidValue, SchemaError
 
 __all__ = ["PostgreSQLSource", "library"]
@@ -103,7 +103,7 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
         >>> PostgreSQLSource.read("postgresql:///clinic#ward.visits").relation
         '"ward"."visits"'
         """
-        return f"{quoted(self.schema)}.{quoted(self.table)}"
+        return f"{quote(self.schema)}.{quote(self.table)}"
 
     def describe(self) -> list[tuple[str, str]]:
         """Names and types of the columns; an enum counts as text, a domain as what it is made of.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Child", "Failed", "KEY_MARK", "Order", "quoted", "text"]
+__all__ = ["Child", "Failed", "KEY_MARK", "Order", "quote", "text"]
 
 KEY_MARK = "\0key\0"
 """Where the child puts the key into a statement; no path can hold it."""
@@ -53,10 +53,10 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A quoted identifier of SQL.
 
-    >>> print(quoted('a "b"'))
+    >>> print(quote('a "b"'))
     "a ""b"\""
     """
     return '"' + name.replace('"', '""') + '"'
@@ -110,8 +110,8 @@ def _environment() -> dict[str, str]:
     """The parent's without its secrets, and in UTC: else the machine's zone would decide on which
     day a time falls.
     """
-    kept = {name: value for name, value in os.environ.items() if "DISCREET_DATA_KEY" not in name}
-    return {**kept, "TZ": "UTC"}
+    passed = {name: value for name, value in os.environ.items() if "DISCREET_DATA_KEY" not in name}
+    return {**passed, "TZ": "UTC"}
 
 
 def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
@@ -236,15 +236,12 @@ class Child:
     def _send(self, message: Sequence[str] | dict[str, Any]) -> None:
         assert self._process.stdin is not None
         payload = json.dumps(message).encode()
-        left = memoryview(_HEADER.pack(b"Q", len(payload)) + payload)
-        while left:
-            left = left[os.write(self._process.stdin.fileno(), left) :]
+        unsent = memoryview(_HEADER.pack(b"Q", len(payload)) + payload)
+        while unsent:
+            unsent = unsent[os.write(self._process.stdin.fileno(), unsent) :]
 
     def _expect(
-        self,
-        wanted: bytes,
-        deadline: float | None,
-        on_progress: Callable[[float], None] | None,
+        self, wanted: bytes, deadline: float | None, on_progress: Callable[[float], None] | None
     ) -> bytearray:
         while True:
             tag, length = _HEADER.unpack(self._receive(_HEADER.size, deadline))
@@ -261,18 +258,18 @@ class Child:
 
     def _receive(self, length: int, deadline: float | None) -> bytearray:
         buffer = bytearray(length)
-        left = memoryview(buffer)
+        unfilled = memoryview(buffer)
         output = self._output()
         poll = select.poll()
         poll.register(output, select.POLLIN)
-        while left:
+        while unfilled:
             wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
             if not poll.poll(wait):
                 self.kill()
                 raise Failed("the time limit ran out; the child process was killed")
-            count = os.readv(output, [left])
+            count = os.readv(output, [unfilled])
             if count == 0:
                 self.kill()
                 raise Failed("the child process died")
-            left = left[count:]
+            unfilled = unfilled[count:]
         return buffer

@@ -53,9 +53,9 @@ class _Pipe:
         return json.loads(self._requests.read(_HEADER.unpack(header)[1]))
 
     def send(self, tag: bytes, payload: bytes = b"") -> None:
-        left = memoryview(_HEADER.pack(tag, len(payload)) + payload)
-        while left:
-            left = left[os.write(self._replies, left) :]
+        unsent = memoryview(_HEADER.pack(tag, len(payload)) + payload)
+        while unsent:
+            unsent = unsent[os.write(self._replies, unsent) :]
 
 
 def _protect() -> None:

@@ -67,7 +67,7 @@ class Spark:
         with self._lock:
             try:
                 # Asked of Spark itself: the types of its Python half leave out some collations.
-                fields = self._opened().table(view)._jdf.schema().fields()
+                fields = self._open().table(view)._jdf.schema().fields()
                 return [(field.name(), field.dataType().catalogString()) for field in fields]
             except _errors() as failure:
                 self.last_failure = _reason(failure)
@@ -80,7 +80,7 @@ class Spark:
             if self._session is not None:
                 return False
             try:
-                self._opened()
+                self._open()
             except _errors() as failure:
                 self.last_failure = _reason(failure)
             return True
@@ -96,7 +96,7 @@ class Spark:
         source = self._sources[view]
         with self._lock:
             try:
-                session = self._opened()
+                session = self._open()
                 if source.table is None:
                     return source.places()
                 above = [session.catalog.currentCatalog(), session.catalog.currentDatabase()]
@@ -122,7 +122,7 @@ class Spark:
         with self._lock:
             self._session = None
 
-    def _opened(self) -> Any:
+    def _open(self) -> Any:
         if os.getpid() != self._owner:
             raise ValueError("a fork cannot use its parent's Spark")
         if self._session is None:
@@ -135,7 +135,7 @@ class Spark:
 
     def _attempt(self, sql: str) -> list[tuple[Cell, ...]] | None:
         """In a thread of its own, so that a Spark that hangs cannot hold the caller."""
-        self._statement = statement = _Statement(self._opened, sql)
+        self._statement = statement = _Statement(self._open, sql)
         worker = threading.Thread(target=statement.run, daemon=True)
         worker.start()
         worker.join(self._seconds)
@@ -160,7 +160,7 @@ class _Statement:
     """One statement under way: its rows, or the reason why there are none."""
 
     def __init__(self, opened: Any, sql: str) -> None:
-        self._opened = opened
+        self._open = opened
         self._sql = sql
         self._group = secrets.token_hex(8)
         self._context: Any = None
@@ -173,7 +173,7 @@ class _Statement:
 
     def run(self) -> None:
         try:
-            session = self._opened()
+            session = self._open()
             self._context = session.sparkContext
             self._context.setJobGroup(self._group, "discreet", interruptOnCancel=True)
             self.rows = _rows(session, self._sql)

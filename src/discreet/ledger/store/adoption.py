@@ -8,12 +8,12 @@ from fractions import Fraction
 from discreet.accounting.filters import price
 from discreet.errors import DiscreetError
 from discreet.ledger.account import Account, Holder
-from discreet.ledger.entry import Act, Entry, account_of, adopted_accounts
+from discreet.ledger.entry import Act, Entry, account_of, read_adoption
 from discreet.ledger.store.book import read_accounts, read_entries
 from discreet.ledger.store.connection import Connection
 from discreet.loss import Loss
 
-__all__ = ["salvaged"]
+__all__ = ["salvage"]
 
 _Key = tuple[Holder, str]
 _UNREADABLE = (DiscreetError, ArithmeticError, TypeError, ValueError)
@@ -34,7 +34,7 @@ class _Remains:
             return
         if entry.act is Act.ADOPT:
             self.losses = {}
-        accounts = adopted_accounts(entry) if entry.act is Act.ADOPT else (account_of(entry),)
+        accounts = read_adoption(entry) if entry.act is Act.ADOPT else (account_of(entry),)
         for account in accounts:
             before = self.accounts.get((account.holder, account.name))
             if entry.act is Act.AMEND and before is not None and before.pure == account.pure:
@@ -55,7 +55,7 @@ class _Remains:
         return replace(known, spent=spent, spent_delta=spent_delta)
 
 
-def salvaged(connection: Connection) -> tuple[Account, ...]:
+def salvage(connection: Connection) -> tuple[Account, ...]:
     """All accounts; of two totals the larger, and never more than the budget."""
     remains = _Remains()
     entries = read_entries(connection)
@@ -66,7 +66,7 @@ def salvaged(connection: Connection) -> tuple[Account, ...]:
             break
         except _UNREADABLE:
             continue
-    kept = {}
+    written = {}
     accounts = read_accounts(connection)
     while True:
         try:
@@ -75,11 +75,11 @@ def salvaged(connection: Connection) -> tuple[Account, ...]:
             break
         except _UNREADABLE:
             continue
-        kept[account.holder, account.name] = account
+        written[account.holder, account.name] = account
     salvaged_accounts = []
-    for key in sorted(remains.accounts.keys() | kept.keys()):
-        one, other = remains.account(key), kept.get(key)
-        salvaged_accounts.append(_larger(one or kept[key], other))
+    for key in sorted(remains.accounts.keys() | written.keys()):
+        one, other = remains.account(key), written.get(key)
+        salvaged_accounts.append(_larger(one or written[key], other))
     return tuple(salvaged_accounts)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.errors import InvalidValue, Unavailable
-from discreet.ledger.account import Account, Holder, account_name, folded
+from discreet.ledger.account import Account, Holder, account_name, fold
 from discreet.ledger.entry import FIRST, MOMENT, Act, Entry
 from discreet.ledger.store.chain import Seal, Tail, digest, row_kinds, rows_of, vault_digest
 from discreet.ledger.store.connection import Connection
@@ -27,7 +27,7 @@ __all__ = [
     "newest_entries",
     "read_accounts",
     "read_entries",
-    "required_account",
+    "require_account",
 ]
 
 ENTRY = "sequence, time, act, population, analyst, event, memo, previous"
@@ -110,7 +110,7 @@ class Book:
     def account(self, holder: Holder, name: str) -> Account:
         """An account as it stands in this transaction; it must be there."""
         known = self.find(holder, name)
-        return known or required_account(self._connection, holder, name)
+        return known or require_account(self._connection, holder, name)
 
     def find(self, holder: Holder, name: str) -> Account | None:
         """An account as it stands in this transaction, or None."""
@@ -208,14 +208,14 @@ def find_account(connection: Connection, holder: Holder, name: str) -> Account |
     return None if row is None else _account_row(row)
 
 
-def required_account(connection: Connection, holder: Holder, name: str) -> Account:
+def require_account(connection: Connection, holder: Holder, name: str) -> Account:
     """An account of the file; an unknown one is refused with the nearest."""
     account = find_account(connection, holder, name)
     if account is None:
         rows = connection.execute("SELECT name FROM accounts WHERE holder = ?", (holder.value,))
         known = [row[0] for row in rows]
         remedy = nearest(name, known)
-        if holder is Holder.ANALYST and folded(name) not in map(folded, known):
+        if holder is Holder.ANALYST and fold(name) not in map(fold, known):
             remedy += f" A custodian gives one a budget: `discreet grant {name} --epsilon 1`."
         raise InvalidValue(f"there is no {holder} {name!r}. {remedy} Nothing was run or charged.")
     return account

@@ -170,7 +170,8 @@ class Chain:
             self.start, self._adopted = seal.number, int(seal.reference)
         self._check_code(connection, seal)
         if seal.kind == "start":
-            self._check_start(connection, seal)
+            if seal.digest != vault_digest(connection):
+                raise Broken(None, "the vault's own key is not the one that was sealed.")
         elif seal.kind == "table":
             self._mutable[seal.reference] = seal.digest
         else:
@@ -188,10 +189,6 @@ class Chain:
             raise Broken(self._next(), f"entry {self._next()} is missing.")
         where = f"after entry {self.replay.count}"
         raise Broken(self._next(), f"the seal {where} does not match the key, or was changed.")
-
-    def _check_start(self, connection: Connection, seal: Seal) -> None:
-        if seal.digest != vault_digest(connection):
-            raise Broken(None, "the vault's own key is not the one that was sealed.")
 
     def _check_row(self, connection: Connection, seal: Seal) -> None:
         row = row_of(connection, seal.kind, seal.reference)

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from discreet.errors import Unavailable
 from discreet.ledger.account import Account
 from discreet.ledger.entry import FIRST, Act, describe_adoption, memo_text
-from discreet.ledger.store.adoption import salvaged
+from discreet.ledger.store.adoption import salvage
 from discreet.ledger.store.book import ENTRY, NOT_SOUND, Book, read_accounts
 from discreet.ledger.store.chain import Chain, Tail
 from discreet.ledger.store.connection import Connection
@@ -31,7 +31,7 @@ class Keeper:
         self._halt = threading.Event()
         self._after_fork()
         here = weakref.ref(self)
-        os.register_at_fork(after_in_child=lambda: _again(here))
+        os.register_at_fork(after_in_child=lambda: _renew_after_fork(here))
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
@@ -56,9 +56,9 @@ class Keeper:
                 return
             anchor = self._place.anchor()  # before the ledger: it cannot be ahead of it by right
             with checking() as connection:
-                if not _sealed(connection):
+                if not _is_sealed(connection):
                     return
-                chain = self._refusing(lambda: self._whole(connection, anchor))
+                chain = self._refuse_broken(lambda: self._whole(connection, anchor))
             self._trust(chain)
 
     def _trust(self, chain: Chain) -> None:
@@ -72,28 +72,28 @@ class Keeper:
         with self._lock:
             anchor = None if self._chain else self._place.anchor()  # before the ledger: not ahead
             with reading() as connection:
-                if self._chain is not None or _sealed(connection):
-                    self._refusing(lambda: self._follow(connection, anchor))
+                if self._chain is not None or _is_sealed(connection):
+                    self._refuse_broken(lambda: self._follow(connection, anchor))
                 else:
                     self._check_begins(connection, anchor)
 
     def turn(self, connection: Connection) -> Book:
         """The book of a transaction that has the write lock."""
         with self._lock:
-            if self._chain is None and not _sealed(connection):
+            if self._chain is None and not _is_sealed(connection):
                 return self._first(connection)
-            chain = self._refusing(
+            chain = self._refuse_broken(
                 lambda: self._follow(connection, None if self._chain else self._place.anchor())
             )
             self._place.check_writable()
-            return Book(connection, chain.tail(), chain.replay, self._settled)
+            return Book(connection, chain.tail(), chain.replay, self._settle)
 
     def verify(self, reading: _Reading, intact: Callable[[Connection], bool]) -> Verification:
         """Check everything, whatever was checked before, and say what is wrong where."""
         anchor = self._place.anchor()  # before the ledger: it cannot be ahead of it by right
         with reading() as connection:
-            if not _sealed(connection):
-                verification = _unsealed(connection)
+            if not _is_sealed(connection):
+                verification = _verify_unsealed(connection)
                 if verification.sound and anchor is not None and anchor.number:
                     problem = "entry 1 is missing: the anchor is of a ledger that is not here."
                     return Verification(verification.entries, verification.head, 1, problem)
@@ -118,14 +118,14 @@ class Keeper:
 
     def adopt(self, connection: Connection, memo: Mapping[str, str]) -> Book:
         """A book that seals everything as it stands, under an entry that says so."""
-        key, anchor = self._place.made_key(), self._place.made_anchor()
+        key, anchor = self._place.ensure_key(), self._place.ensure_anchor()
         newest = connection.execute(
             "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1"
         ).fetchone() or (0, "")
         (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM entries").fetchone()
-        accounts = salvaged(connection)
+        accounts = salvage(connection)
         tail = Tail(key, max(newest[0], anchor.number), newest[1])
-        book = Book(connection, tail, Replay(), self._begun)
+        book = Book(connection, tail, Replay(), self._settle_start)
         book.begin(last + 1)
         book.append(Act.ADOPT, (), describe_adoption(accounts), memo_text(memo))
         for account in accounts:
@@ -135,12 +135,12 @@ class Keeper:
     def _first(self, connection: Connection) -> Book:
         """Nothing is sealed yet: a new vault, or one of an older version, whose ledger is sound."""
         self._check_begins(connection, self._place.anchor())
-        if not _unsealed(connection).sound:
+        if not _verify_unsealed(connection).sound:
             raise Unavailable(NOT_SOUND)
-        chain = Chain(self._place.made_key())
-        self._place.made_anchor()
-        chain.replay = _replayed(connection)
-        book = Book(connection, chain.tail(), chain.replay, self._begun)
+        chain = Chain(self._place.ensure_key())
+        self._place.ensure_anchor()
+        chain.replay = _replay(connection)
+        book = Book(connection, chain.tail(), chain.replay, self._settle_start)
         book.begin(0)
         return book
 
@@ -175,27 +175,27 @@ class Keeper:
         chain.check_anchor(connection, anchor)
         return chain
 
-    def _refusing(self, work: Callable[[], Chain]) -> Chain:
+    def _refuse_broken(self, work: Callable[[], Chain]) -> Chain:
         try:
             return work()
         except Broken:
             self._chain = None
             raise Unavailable(NOT_SOUND) from None
 
-    def _settled(self, tail: Tail, replay: Replay) -> None:
+    def _settle(self, tail: Tail, replay: Replay) -> None:
         with self._lock:
             if self._chain is not None:  # else another thread found something wrong meanwhile
                 self._chain.advance(tail, replay)
         self._place.export(Anchor(tail.number, replay.count, tail.code))
 
-    def _begun(self, tail: Tail, replay: Replay) -> None:
-        """As `_settled`, where a chain begins: all of it is this process's own."""
+    def _settle_start(self, tail: Tail, replay: Replay) -> None:
+        """As `_settle`, where a chain begins: all of it is this process's own."""
         with self._lock:
             self._chain = Chain(tail.key)
-        self._settled(tail, replay)
+        self._settle(tail, replay)
 
 
-def _sealed(connection: Connection) -> bool:
+def _is_sealed(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is not None
 
 
@@ -214,13 +214,13 @@ def _check_file(intact: bool) -> None:
         raise Broken(None, "the file is damaged; restore it from a backup.")
 
 
-def _unsealed(connection: Connection) -> Verification:
+def _verify_unsealed(connection: Connection) -> Verification:
     rows = connection.execute(f"SELECT {ENTRY}, hash FROM entries ORDER BY sequence")
     head = connection.execute("SELECT sequence, hash FROM head").fetchone()
     return verify(rows, head or (0, FIRST), read_accounts(connection))
 
 
-def _replayed(connection: Connection) -> Replay:
+def _replay(connection: Connection) -> Replay:
     """The replay of a ledger that was found sound."""
     last = connection.execute(
         "SELECT sequence, time, hash FROM entries ORDER BY sequence DESC LIMIT 1"
@@ -229,7 +229,7 @@ def _replayed(connection: Connection) -> Replay:
     return Replay().after(last or (0, "", FIRST), accounts)
 
 
-def _again(here: "weakref.ref[Keeper]") -> None:
+def _renew_after_fork(here: "weakref.ref[Keeper]") -> None:
     keeper = here()
     if keeper is not None:
         keeper._after_fork()

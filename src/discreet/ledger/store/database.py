@@ -55,7 +55,7 @@ class _Line:
         self.connection: Connection | None = None
         self.process = os.getpid()
 
-    def connected(self) -> Connection:
+    def own_connection(self) -> Connection:
         if self.connection is None:
             self.connection, self.process = self.access.connect(), os.getpid()
         if self.process != os.getpid():  # a fork that skipped the hooks below Python
@@ -85,7 +85,7 @@ class Database:
             after_in_child=lambda: _each(here, Database._after_fork),
         )
         with self._reader.lock:
-            self._reader.connected()
+            self._reader.own_connection()
 
     def __del__(self) -> None:
         for line in self._lines:
@@ -141,7 +141,7 @@ class Database:
         with line.lock:
             if self._closed:
                 raise InvalidValue(f"the vault at {self._access.where} is closed; open it again.")
-            connection, committing = line.connected(), False
+            connection, committing = line.own_connection(), False
             try:
                 begin(connection)
                 yield connection

@@ -70,7 +70,7 @@ class _Item(Generic[_Page]):
         self.ring()
 
 
-class _Kept:
+class _Caught:
     """Keeps what went wrong for the threads that wait, who raise it; an interrupt passes."""
 
     __slots__ = ("error",)
@@ -97,7 +97,7 @@ class Groups(Generic[_Page]):
         self._turn = turn
         self._after_fork()
         here = weakref.ref(self)
-        os.register_at_fork(after_in_child=lambda: _again(here))
+        os.register_at_fork(after_in_child=lambda: _renew_after_fork(here))
 
     def _after_fork(self) -> None:
         """The other threads, and what they waited for, stayed with the parent."""
@@ -140,9 +140,9 @@ class Groups(Generic[_Page]):
         """One transaction for everything that waits, and for what comes while it is prepared."""
         group: list[_Item[_Page]] = []
         begun = finished = False
-        kept = _Kept()
+        caught = _Caught()
         try:
-            with kept:
+            with caught:
                 with self._database.writing() as connection:
                     page = self._turn(connection)
                     begun = True
@@ -157,11 +157,11 @@ class Groups(Generic[_Page]):
             else:
                 self._queue.extendleft(reversed(group))
             raise
-        if kept.error is not None and begun and not finished:
+        if caught.error is not None and begun and not finished:
             self._one_by_one(group)
             return
-        for item in group if begun else self._all():
-            item.finish(kept.error)
+        for item in group if begun else self._take_all():
+            item.finish(caught.error)
 
     def _attempt(self, group: list[_Item[_Page]], page: _Page) -> None:
         """All that waits now; SQLite lets other threads run while it saves, and they may join."""
@@ -182,21 +182,21 @@ class Groups(Generic[_Page]):
         rest = deque(group)
         try:
             while rest:
-                item, kept = rest[0], _Kept()
-                with kept:
+                item, caught = rest[0], _Caught()
+                with caught:
                     with self._database.writing() as connection:
                         page = self._turn(connection)
                         item.error, item.value = None, item.work(page)
                         page.save()
                     page.settle()
-                rest.popleft().finish(kept.error)
+                rest.popleft().finish(caught.error)
         except BaseException:
             if rest:
                 rest.popleft().finish(Unavailable(_INTERRUPTED))
             self._queue.extendleft(reversed(rest))
             raise
 
-    def _all(self) -> list[_Item[_Page]]:
+    def _take_all(self) -> list[_Item[_Page]]:
         items = []
         with contextlib.suppress(IndexError):
             while True:
@@ -204,7 +204,7 @@ class Groups(Generic[_Page]):
         return items
 
 
-def _again(here: "weakref.ref[Groups[Any]]") -> None:
+def _renew_after_fork(here: "weakref.ref[Groups[Any]]") -> None:
     groups = here()
     if groups is not None:
         groups._after_fork()

@@ -58,7 +58,7 @@ class Place:
 
     def key(self) -> bytes | None:
         """The key, or None where there is none; one that others can read is refused."""
-        with _said(self.key_file, _KEY_VARIABLE):
+        with _explain(self.key_file, _KEY_VARIABLE):
             try:
                 with self.key_file.open("rb") as file:
                     if os.fstat(file.fileno()).st_mode & 0o077:
@@ -74,12 +74,12 @@ class Place:
                     f"{self.key_file} holds no key; put it back. Nothing was run or charged."
                 ) from None
 
-    def made_key(self) -> bytes:
+    def ensure_key(self) -> bytes:
         """The key, made on the first time; of two who make it at once both get the same."""
         known = self.key()
         if known is None:
             text = system.bits(256).to_bytes(32, "little").hex()
-            with _said(self.key_file, _KEY_VARIABLE):
+            with _explain(self.key_file, _KEY_VARIABLE):
                 put_file(self.key_file, text)
             known = self.key()
         if not known:
@@ -88,17 +88,17 @@ class Place:
 
     def anchor(self) -> Anchor | None:
         """The anchor, or None where there is none."""
-        with _said(self.anchor_file, _ANCHOR_VARIABLE):
+        with _explain(self.anchor_file, _ANCHOR_VARIABLE):
             try:
                 return Anchor.read(self.anchor_file.read_text("ascii"))
             except FileNotFoundError:
                 return None
 
-    def made_anchor(self) -> Anchor:
+    def ensure_anchor(self) -> Anchor:
         """The anchor; on the first time one that anchors nothing yet."""
         known = self.anchor()
         if known is None:
-            with _said(self.anchor_file, _ANCHOR_VARIABLE):
+            with _explain(self.anchor_file, _ANCHOR_VARIABLE):
                 put_file(self.anchor_file, str(Anchor()))
             known = self.anchor()
         return known or Anchor()
@@ -113,7 +113,7 @@ class Place:
 
     def export(self, newest: Anchor) -> None:
         """Move the anchor on; never back, whatever order processes come in."""
-        with _said(self.anchor_file, _ANCHOR_VARIABLE, "Nothing was run; a charge may stand."):
+        with _explain(self.anchor_file, _ANCHOR_VARIABLE, "Nothing was run; a charge may stand."):
             descriptor = os.open(self.anchor_file, os.O_RDWR)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -145,7 +145,7 @@ def put_file(path: Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def _said(
+def _explain(
     path: Path, variable: str, happened: str = "Nothing was run or charged."
 ) -> Iterator[None]:
     try:

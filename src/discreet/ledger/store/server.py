@@ -67,19 +67,19 @@ class Link:
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows:
         """Run one statement."""
-        return self._counted(self._connection.execute(_translated(sql), values or None))
+        return self._count_changes(self._connection.execute(_translate(sql), values or None))
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Rows:
         """Run one statement for each of several rows."""
         cursor = self._connection.cursor()
-        cursor.executemany(_translated(sql), rows)
-        return self._counted(cursor)
+        cursor.executemany(_translate(sql), rows)
+        return self._count_changes(cursor)
 
     def close(self) -> None:
         """End the connection; what was not committed is undone."""
         self._connection.close()
 
-    def _counted(self, cursor: Any) -> Rows:
+    def _count_changes(self, cursor: Any) -> Rows:
         if cursor.description is None:  # it wrote
             self.total_changes += max(0, cursor.rowcount)
         rows: Rows = cursor
@@ -87,7 +87,7 @@ class Link:
 
 
 @lru_cache(maxsize=256)
-def _translated(sql: str) -> str:
+def _translate(sql: str) -> str:
     """The few differences: how values and bytes are written."""
     return sql.replace("hex(value)", "upper(encode(value, 'hex'))").replace("?", "%s")
 
@@ -181,7 +181,7 @@ def _check(connection: Any) -> None:
 
 def is_server(place: object) -> bool:
     """Whether a place is written as the URL of a server."""
-    return isinstance(place, str) and place.startswith(tuple(f"{each}://" for each in _SCHEMES))
+    return isinstance(place, str) and place.startswith(tuple(f"{scheme}://" for scheme in _SCHEMES))
 
 
 def server_url(url: str) -> str:

@@ -32,11 +32,11 @@ __all__ = [
     "Choice",
     "MOST_CELLS",
     "QuantileMethod",
+    "bound_moves",
     "choice_loss",
     "chooser",
     "coarse",
     "fraction_of",
-    "moved_counts",
     "pick",
     "width_of",
 ]
@@ -115,7 +115,7 @@ class CandidateQuery:
         >>> CandidateQuery("x", "", "number", Fraction(1), 0, 9, 4, (), (), one).value(2)
         9
         """
-        return self._named(self.lattice(candidate))
+        return self._label(self.lattice(candidate))
 
     def ends(self, candidate: int) -> tuple[Label, Label]:
         """The lowest and the highest value that a candidate stands for.
@@ -126,9 +126,9 @@ class CandidateQuery:
         """
         low = (self.first + candidate) * self.width
         high = min(low + self.width - 1, self.upper)
-        return self._named(max(low, self.lower)), self._named(high)
+        return self._label(max(low, self.lower)), self._label(high)
 
-    def _named(self, code: int) -> Label:
+    def _label(self, code: int) -> Label:
         if self.kind == "number" and self.step.denominator != 1:
             return float(code * self.step)  # also if it is whole: no type depends on the choice
         return label(self.kind, self.labels, self.step, code)
@@ -162,13 +162,13 @@ def fraction_of(aggregate: Aggregate) -> Fraction:
     return aggregate.fraction
 
 
-def moved_counts(contribution: Contribution) -> Sensitivity:
+def bound_moves(contribution: Contribution) -> Sensitivity:
     """How far one unit can move the counts by candidate and group.
 
     Every row is in one cell, so a replaced unit moves up to twice its rows, in one group too:
     a row that changes its value leaves one count and enters another.
     >>> from discreet.loss import Relation
-    >>> moved_counts(Contribution(3, 3, 1, Relation.REPLACE)).l1
+    >>> bound_moves(Contribution(3, 3, 1, Relation.REPLACE)).l1
     Fraction(6, 1)
     """
     rows = contribution.rows_per_unit
@@ -215,7 +215,7 @@ def pick(
         upper=value.upper,
         width=width,
         labels=value.labels,
-        fractions=() if mode else tuple(sorted({fraction_of(each) for each in aggregates})),
+        fractions=() if mode else tuple(sorted(set(map(fraction_of, aggregates)))),
         sensitivity=sensitivity,
         column=first.argument.name if isinstance(first.argument, Field) else "",
     )

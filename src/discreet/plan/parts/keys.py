@@ -39,10 +39,10 @@ class KeyDomain:
         """Whether the keys are not known in advance."""
         return not self.codes
 
-    def named(self, codes: Iterable[Code]) -> list[Label]:
+    def name_codes(self, codes: Iterable[Code]) -> list[Label]:
         """What these codes are called.
 
-        >>> KeyDomain("region", '"region"', (0, 1), ("north", "south")).named([1, 1])
+        >>> KeyDomain("region", '"region"', (0, 1), ("north", "south")).name_codes([1, 1])
         ['south', 'south']
         """
         if self.private:

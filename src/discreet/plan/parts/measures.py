@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import UnsafeQuery, with_article
 from discreet.loss import Relation, Sensitivity
-from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, together
+from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, read_together
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Statistic
@@ -137,10 +137,7 @@ class Measures:
     """Collects the measures a question needs, each of them once."""
 
     def __init__(
-        self,
-        columns: Mapping[str, Column],
-        contribution: Contribution,
-        summed: frozenset[str],
+        self, columns: Mapping[str, Column], contribution: Contribution, summed: frozenset[str]
     ) -> None:
         self._columns = columns
         self._contribution = contribution
@@ -187,7 +184,7 @@ class Measures:
         arguments = [aggregate.argument, aggregate.second]
         # In an order of their own, the same for every engine, so that y by x and x by y share sums.
         ordered = sorted(arguments, key=repr)
-        *values, known = together(*(bounded(each, self._columns) for each in ordered))
+        *values, known = read_together(*(bounded(part, self._columns) for part in ordered))
         same = ordered == arguments
         y, x = values if same else reversed(values)
         if x.kind != "number":
@@ -265,11 +262,11 @@ class Measures:
             square = replace(square, sql=f"{square.wide} * {square.wide}")
             terms = [(1, square.total), (-2 * centre, total), (centre**2, count)]
             low, high = (0 if low <= 0 <= high else min(low**2, high**2)), max(low**2, high**2)
-        kept = tuple(term for term in terms if term[0])
+        used = tuple(term for term in terms if term[0])
         name = (
             f"sum({value.sql})" if order == 1 and not centre else f"moment {order} of {value.sql}"
         )
-        return self._add(Measure(name, kept, self._contribution.of(low, high), value.step**order))
+        return self._add(Measure(name, used, self._contribution.of(low, high), value.step**order))
 
     def _add(self, measure: Measure) -> int:
         if measure not in self.found:

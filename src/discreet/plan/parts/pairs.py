@@ -32,7 +32,7 @@ __all__ = [
     "error_of_pair",
     "estimate_pair",
     "influence_of_pair",
-    "together",
+    "read_together",
 ]
 
 PAIRED: Mapping[Statistic, tuple[str, ...]] = MappingProxyType(
@@ -96,18 +96,18 @@ class LatticeRange:
         return max(self.high, -self.low, float(self.step))
 
 
-def together(y: Bounded, x: Bounded) -> tuple[Bounded, Bounded, Bounded]:
+def read_together(y: Bounded, x: Bounded) -> tuple[Bounded, Bounded, Bounded]:
     """Both numbers, missing where either is; and one of them, to count the rows by.
 
     That is one which kept its SQL if there is one, else the first.
     A number that is only missing where it was missing before keeps its SQL, so that measures of
     it alone serve for the pair as well.
     """
-    left, right = _where_known(y, x), _where_known(x, y)
+    left, right = _keep_known(y, x), _keep_known(x, y)
     return left, right, right if left != y and right == x else left
 
 
-def _where_known(value: Bounded, other: Bounded) -> Bounded:
+def _keep_known(value: Bounded, other: Bounded) -> Bounded:
     if other.missing == "never" or other.sql == value.sql:
         return value
     sql = f"CASE WHEN {other.sql} IS NOT NULL THEN {value.sql} END"
@@ -178,7 +178,7 @@ def estimate_pair(
     rows = at_least(1.0 if statistic is Statistic.COVARIANCE_POPULATION else 2.0, sums["n"])
     mean_y = hold_within(box(np.divide, sums["y"], rows), sums["n"], y.low, y.high)
     mean_x = hold_within(box(np.divide, sums["x"], rows), sums["n"], x.low, x.high)
-    covariance = _apart(box(np.divide, sums["xy"], rows), box(np.multiply, mean_y, mean_x))
+    covariance = _subtract(box(np.divide, sums["xy"], rows), box(np.multiply, mean_y, mean_x))
     most = _largest(y, x)
     if statistic is Statistic.COVARIANCE_SAMPLE:
         covariance, most = correct_for_sample(covariance, rows), 2 * most
@@ -193,7 +193,7 @@ def estimate_pair(
     if statistic is Statistic.SLOPE:
         return finite(slope)
     mean_x, mean_y = _shift(mean_x, x.middle), _shift(mean_y, y.middle)
-    return finite(_apart(mean_y, box(np.multiply, slope, mean_x)))
+    return finite(_subtract(mean_y, box(np.multiply, slope, mean_x)))
 
 
 def _largest(y: LatticeRange, x: LatticeRange) -> float:
@@ -201,13 +201,13 @@ def _largest(y: LatticeRange, x: LatticeRange) -> float:
     return float((y.upper - y.lower) * y.step * (x.upper - x.lower) * x.step / 4)
 
 
-def _apart(left: Estimate, right: Estimate) -> Estimate:
+def _subtract(left: Estimate, right: Estimate) -> Estimate:
     """A difference whose interval has room for the rounding of both sides, however near."""
     sizes = [np.maximum(np.abs(side.low), np.abs(side.high)) for side in (left, right)]
-    return _wider(difference(left, right), sizes[0] + sizes[1])
+    return _widen(difference(left, right), sizes[0] + sizes[1])
 
 
-def _wider(estimate: Estimate, size: Floats) -> Estimate:
+def _widen(estimate: Estimate, size: Floats) -> Estimate:
     """With room for the rounding of numbers of this size: noise may be just at its limit."""
     slack = _ROUNDING * size
     return Estimate(estimate.value, estimate.low - slack, estimate.high + slack)
@@ -225,7 +225,7 @@ def _spread(
     Where all values are the same neither a line nor a correlation exists. Else n lattice values
     have a variance of at least that of one of them a step away from the others.
     """
-    variance = _apart(box(np.divide, squares, rows), square(mean))
+    variance = _subtract(box(np.divide, squares, rows), square(mean))
     variance = hold_within(variance, count, 0.0, _largest(axis, axis))
     least = float(axis.step) * np.sqrt(rows.high - 1) / rows.high
     return Estimate(
@@ -238,7 +238,7 @@ def _spread(
 def _divide(covariance: Estimate, divisor: Estimate, most: Estimate) -> Estimate:
     """A ratio inside its limits; where the noisy divisor is not positive its value is zero."""
     ratio = box(np.divide, covariance, divisor)
-    ratio = _wider(ratio, np.maximum(np.abs(ratio.low), np.abs(ratio.high)))
+    ratio = _widen(ratio, np.maximum(np.abs(ratio.low), np.abs(ratio.high)))
     low, high = (np.clip(end, -most.high, most.high) for end in (ratio.low, ratio.high))
     value = np.where(divisor.value > 0, np.clip(ratio.value, -most.value, most.value), 0.0)
     return Estimate(np.clip(value, low, high), low, high)

@@ -62,14 +62,14 @@ def working_seconds(
     that quantiles are selected from, and as often as joins and subqueries make rows anew; of the
     length of its statement; of what it adds noise to.
     """
-    groups = prod(len(each.codes) for each in domains if not each.private)
-    candidates = sum(each.candidates for each in picks) // _CANDIDATES_PER_CELL
+    groups = prod(len(domain.codes) for domain in domains if not domain.private)
+    candidates = sum(pick.candidates for pick in picks) // _CANDIDATES_PER_CELL
     cells = min(groups * (measures + candidates), _MOST_CELLS)
     readings = max(1, bool(measures) + len(picks))
     passes = _passes(query, tables, work)
     seconds = engine_seconds * readings * passes + _statement_seconds(sql, work)
     seconds += max(0, cells - _FREE_CELLS) * _SECONDS_PER_CELL
-    return seconds + _PRIVATE_KEYS if any(each.private for each in domains) else seconds
+    return seconds + _PRIVATE_KEYS if any(domain.private for domain in domains) else seconds
 
 
 def _passes(query: Query, tables: tuple[Table, ...], work: int) -> Fraction:

@@ -8,11 +8,7 @@ from discreet.loss import Price
 from discreet.mechanisms.priced import Noise, least_noise
 from discreet.plan.parts.measures import Measure, at_least_one_step
 
-__all__ = [
-    "cheapest",
-    "choose",
-    "smallest_price",
-]
+__all__ = ["cheapest", "choose", "smallest_price"]
 
 _DIGITS = 4  # significant digits of a price found by search; rounded up
 

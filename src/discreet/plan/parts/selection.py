@@ -54,8 +54,8 @@ class ThresholdKeys:
 
         Privacy: as `Threshold` says.
         """
-        kept, noisy = self.threshold.release(exact, bits)
-        return kept.tolist(), noisy
+        keys, noisy = self.threshold.release(exact, bits)
+        return keys.tolist(), noisy
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ def ranking(
         return None
     shown = wanted in others
     before, after = (
-        each.of_units() if wanted.statistic is Statistic.UNITS else each.of(0, 1)
-        for each in (contribution, replace(contribution, groups_in_all=count))
+        limits.of_units() if wanted.statistic is Statistic.UNITS else limits.of(0, 1)
+        for limits in (contribution, replace(contribution, groups_in_all=count))
     )
     whole, half = kind.of(1), kind.of(Fraction(1, 2))
     noise = _noise(before, whole if shown else half)
@@ -190,7 +190,7 @@ def show_keys(
 ) -> ThresholdKeys:
     """Show private keys with the noisy count that is asked for anyway."""
     keys = measure.sensitivity.groups
-    threshold = Threshold.of(noise=noise, delta=_some(delta), keys_per_unit=keys)
+    threshold = Threshold.of(noise=noise, delta=_require_delta(delta), keys_per_unit=keys)
     return ThresholdKeys(threshold, place, counted)
 
 
@@ -198,14 +198,14 @@ def choose_keys(
     contribution: Contribution, price: Price, *, counted: str, delta: Fraction | None
 ) -> OptimalKeys:
     """Choose private keys by themselves, for this price. epsilon is rounded down."""
-    some = _some(delta)
+    some = _require_delta(delta)
     keys = contribution.of_units().groups
     rho = price.require_rho("keys that are not public cost some delta").rho
     epsilon = sqrt_down(2 * keys * rho)
     return OptimalKeys(Partition(epsilon=epsilon, delta=some, keys_per_unit=keys), counted)
 
 
-def _some(delta: Fraction | None) -> Fraction:
+def _require_delta(delta: Fraction | None) -> Fraction:
     if delta is None:
         raise UnprovableRequest(
             "keys that are not public can be shown only at the price of some delta, and this "

@@ -58,7 +58,7 @@ class Smoothed:
         query = SmoothQuantile(
             fraction=fraction, lower=0, upper=candidates - 1, rows_per_unit=moved
         )
-        best = min(_offers(price), key=lambda each: each.error(query))
+        best = min(_offers(price), key=lambda offer: offer.error(query))
         return cls(query=query, noise=best.noise(price))
 
     @property
@@ -71,7 +71,7 @@ class Smoothed:
         0.18
         """
         sizes = float(self.noise.sliding), float(self.noise.smoothing)
-        return _mean_size(self.noise.shape) * _smoothed_gaps(self.query, sizes[1]) / sizes[0]
+        return _mean_size(self.noise.shape) * _bound_gaps(self.query, sizes[1]) / sizes[0]
 
     @property
     def words(self) -> str:
@@ -121,7 +121,7 @@ class _Offer:
     smoothing: float
 
     def error(self, query: SmoothQuantile) -> float:
-        return _mean_size(self.shape) * _smoothed_gaps(query, self.smoothing) / self.sliding
+        return _mean_size(self.shape) * _bound_gaps(query, self.smoothing) / self.sliding
 
     def noise(self, price: Price) -> SmoothNoise:
         if isinstance(self.shape, StudentShape):
@@ -139,8 +139,8 @@ def _offers(price: Price) -> Iterator[_Offer]:
     for share in _SHARES:
         for degrees in _DEGREES:
             smoothing = root * float(share) / degrees
-            left = (root - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
-            sliding = math.sqrt(degrees) * math.sqrt(left**2 - smoothing**2)
+            room = (root - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
+            sliding = math.sqrt(degrees) * math.sqrt(room**2 - smoothing**2)
             yield _Offer(StudentShape(degrees=degrees), share, sliding, smoothing)
         for sigma in () if pure else _SIGMAS:
             steepest = math.exp(1.5 * float(sigma) ** 2)
@@ -158,7 +158,7 @@ def _mean_size(shape: object) -> float:
     return 2 * math.sqrt(degrees / math.pi) * math.exp(logs) / (degrees - 1)
 
 
-def _smoothed_gaps(query: SmoothQuantile, smoothing: float) -> float:
+def _bound_gaps(query: SmoothQuantile, smoothing: float) -> float:
     """The smooth bound of evenly spread rows, in gaps.
 
     A unit moves the rank by up to max(q, 1 - q) of its rows, and after k units there are k units'

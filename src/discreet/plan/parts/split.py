@@ -32,22 +32,22 @@ class Errors:
     def of(self, prices: Sequence[float]) -> list[float]:
         """The error of every statistic at these prices of the parts."""
         return [
-            sum(size / prices[place] ** self.power for place, size in each.items()) or _LEAST
-            for each in self.parts
+            sum(size / prices[place] ** self.power for place, size in part.items()) or _LEAST
+            for part in self.parts
         ]
 
-    def weighted(self, prices: Sequence[float], weights: Sequence[float]) -> list[float]:
+    def improve_shares(self, prices: Sequence[float], weights: Sequence[float]) -> list[float]:
         """Better shares: a step towards those at which no exchange lowers the sum of log errors.
 
         There, the share of a part is what it causes of the errors, by weight. The step is as long
         as reaches that at once where there is one statistic.
         >>> one = Errors(({0: 4.0, 1: 1.0},), power=1.0)
-        >>> [round(share, 3) for share in one.weighted([0.5, 0.5], [1.0])]
+        >>> [round(share, 3) for share in one.improve_shares([0.5, 0.5], [1.0])]
         [0.667, 0.333]
         """
         caused = [0.0] * len(prices)
-        for each, error, weight in zip(self.parts, self.of(prices), weights, strict=True):
-            for place, size in each.items():
+        for part, error, weight in zip(self.parts, self.of(prices), weights, strict=True):
+            for place, size in part.items():
                 caused[place] += weight * (size / prices[place] ** self.power / error)
         steps = [
             (old**self.power * new) ** (1 / (1 + self.power))
@@ -65,7 +65,7 @@ def least_product(errors: Errors, count: int) -> list[Fraction]:
     """
     prices = [1.0 / count] * count
     for _ in range(_ROUNDS):
-        old, prices = prices, errors.weighted(prices, [1.0] * len(errors.parts))
+        old, prices = prices, errors.improve_shares(prices, [1.0] * len(errors.parts))
         if max(abs(a - b) for a, b in zip(old, prices, strict=True)) < _LEAST / count:
             break
     return _whole(prices)
@@ -79,11 +79,11 @@ def for_targets(errors: Errors, count: int, targets: Mapping[int, float]) -> lis
     [Fraction(3, 4), Fraction(1, 4)]
     """
     wanted = Errors([errors.parts[place] for place in targets], errors.power)
-    used = sorted({place for each in wanted.parts for place in each})
+    used = sorted({place for part in wanted.parts for place in part})
     prices = [1.0 / len(used) if place in used else 0.0 for place in range(count)]
     weights = [1.0 / len(targets)] * len(targets)
     for _ in range(_ROUNDS):
-        prices = wanted.weighted(prices, weights)
+        prices = wanted.improve_shares(prices, weights)
         # Complementary slackness: a statistic whose error is below its target loses weight.
         excess = [
             error / limit for error, limit in zip(wanted.of(prices), targets.values(), strict=True)

@@ -63,8 +63,8 @@ def columns_read(query: Query, tables: Mapping[str, Table]) -> tuple[tuple[str, 
     values += [key.expression for key in query.keys]
     if query.where is not None:
         values.append(query.where)
-    for each in values:
-        _mark(each, names, read)
+    for value in values:
+        _mark(value, names, read)
     return tuple(read)
 
 
@@ -74,8 +74,8 @@ def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
         case Scan(table, renamed):
             called = dict(renamed)
             return {
-                called.get(each.name, each.name): _Origin(((table, each.name),), each)
-                for each in tables[table].columns
+                called.get(column.name, column.name): _Origin(((table, column.name),), column)
+                for column in tables[table].columns
             }
         case Join(_, left, right, on):
             both = {**_names(left, tables, read), **_names(right, tables, read)}
@@ -93,10 +93,7 @@ def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
 
 
 def _trace_columns(
-    columns: tuple[tuple[str, Expression], ...],
-    names: _Names,
-    where: Expression | None,
-    read: Read,
+    columns: tuple[tuple[str, Expression], ...], names: _Names, where: Expression | None, read: Read
 ) -> _Names:
     if where is not None:
         _mark(where, names, read)
@@ -121,7 +118,7 @@ def _mark(expression: object, names: _Names, read: Read) -> None:
             pass
         case Compare(_, Literal() as constant, Field(name)) if _inside(names, name, constant):
             pass
-        case Member(Field(name), values) if all(_inside(names, name, each) for each in values):
+        case Member(Field(name), values) if all(_inside(names, name, value) for value in values):
             pass
         case _:
             for part in parts_of(expression):

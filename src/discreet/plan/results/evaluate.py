@@ -119,14 +119,14 @@ def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
         if chosen is not None and plan.picks[chosen.pick].width > 1:
             pick, ranks = plan.picks[chosen.pick], plan.choices[chosen.pick].error(confidence)
             places = released.noisy[chosen.position]
-            columns[output.name] = [Bucket(*pick.ends(int(each)), ranks) for each in places]
+            columns[output.name] = [Bucket(*pick.ends(int(place)), ranks) for place in places]
     return columns
 
 
 def values_of(released: Released, chosen: Chosen) -> list[Label]:
     """What the selected values of every group are called."""
     pick = released.plan.picks[chosen.pick]
-    return [pick.value(int(each)) for each in released.noisy[chosen.position]]
+    return [pick.value(int(code)) for code in released.noisy[chosen.position]]
 
 
 def estimates(released: Released, confidence: Number = Fraction(95, 100)) -> dict[str, Estimate]:
@@ -167,13 +167,13 @@ def _estimate(
     }
     each = 1 - (1 - level) / max(1, len(used))
 
-    def measured(place: int) -> Estimate:
+    def estimate_measure(place: int) -> Estimate:
         step = float(plan.measures[place].step)
         value = released.noisy[place].astype(np.float64) * step
         width = plan.noises[place].error(each) * step
         return Estimate(value, value - width, value + width)
 
-    def chosen(place: Chosen) -> Estimate:
+    def estimate_choice(place: Chosen) -> Estimate:
         pick = plan.picks[place.pick]
         lattice = [pick.lattice(int(candidate)) for candidate in released.noisy[place.position]]
         step = float(pick.step)
@@ -187,8 +187,8 @@ def _estimate(
         if isinstance(part, Aggregate):
             estimator = estimators[part]
             if isinstance(estimator, Chosen):
-                return chosen(estimator)
-            return _aggregate(estimator, measured)
+                return estimate_choice(estimator)
+            return _aggregate(estimator, estimate_measure)
         if isinstance(part, Literal) and isinstance(part.value, Fraction):
             constant = np.full(size, float(part.value))
             return Estimate(constant, constant, constant)
@@ -238,8 +238,8 @@ def _combine(expression: Expression, leaf: Callable[[Expression], Estimate]) -> 
     return finite(result)
 
 
-def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Estimate:
-    parts = [measured(place) for place in estimator.positions]
+def _aggregate(estimator: Estimator, estimate_measure: Callable[[int], Estimate]) -> Estimate:
+    parts = [estimate_measure(place) for place in estimator.positions]
     if len(parts) == 1:
         return parts[0]
     if estimator.second is not None:
@@ -323,7 +323,7 @@ def _truth(expression: Expression, value: Callable[[Expression], NDArray[Any]]) 
         case Negation(operand):
             return ~_truth(operand, value)
         case Member(operand, constants):
-            tests = [_COMPARE["="](value(operand), value(each)) for each in constants]
+            tests = [_COMPARE["="](value(operand), value(constant)) for constant in constants]
             return np.logical_or.reduce(tests)
     return value(expression).astype(bool)
 

@@ -19,13 +19,7 @@ from discreet.plan.model import Plan
 from discreet.plan.parts.candidates import CandidateQuery, Choice, QuantileMethod
 from discreet.plan.parts.measures import Estimator, Measure
 from discreet.plan.parts.pairs import VARYING, error_of_pair
-from discreet.plan.parts.selection import (
-    OptimalKeys,
-    Selection,
-    ThresholdKeys,
-    TopGroups,
-    ordering,
-)
+from discreet.plan.parts.selection import OptimalKeys, Selection, ThresholdKeys, TopGroups, ordering
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.results.combination import Combination, combination
 from discreet.plan.results.evaluate import find_picked, find_ranked, ranks_off, simple_measure
@@ -72,16 +66,16 @@ def _half_width(plan: Plan, expression: Expression, count: int | None) -> float 
 def _ratios_error(plan: Plan, combined: Combination, count: int) -> float | None:
     """Every measure at a level that adds up to the whole (Bonferroni)."""
     estimators = dict(plan.estimators)
-    factors = [(estimators[each], factor) for each, factor in combined.ratios.items()]
-    ratios = [(each, factor) for each, factor in factors if isinstance(each, Estimator)]
-    used = {*combined.measures, *(place for each, _ in ratios for place in each.positions)}
+    factors = [(estimators[aggregate], factor) for aggregate, factor in combined.ratios.items()]
+    ratios = [(ratio, factor) for ratio, factor in factors if isinstance(ratio, Estimator)]
+    used = {*combined.measures, *(place for ratio, _ in ratios for place in ratio.positions)}
     level = 1 - (1 - _LEVEL) / len(used)
     errors = [
         plan.noises[place].error(level) * float(abs(factor))
         for place, factor in combined.measures.items()
     ]
-    for each, factor in ratios:
-        error = _ratio_error(plan, each, count, level)
+    for ratio, factor in ratios:
+        error = _ratio_error(plan, ratio, count, level)
         if error is None:
             return None
         errors.append(error * float(abs(factor)))
@@ -170,8 +164,8 @@ def _selection_words(selection: Selection) -> str:
 def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
     """What an analyst should know before paying: the answer's notes, and what decides its error."""
     said = [str(note) for note in notes_of(plan)]
-    measured = [each for _, each in plan.estimators if isinstance(each, Estimator)]
-    ratios = {each.statistic for each in measured if len(each.positions) > 1}
+    measured = [estimator for _, estimator in plan.estimators if isinstance(estimator, Estimator)]
+    ratios = {estimator.statistic for estimator in measured if len(estimator.positions) > 1}
     if ratios - set(VARYING) and count is None:
         said.append(
             "The error of an average, a variance or a covariance depends on the number of rows, "
@@ -239,7 +233,8 @@ def summary_of(plan: Plan) -> str:
         f"  cost: {cost}; groups: {groups}; protects each {plan.table.unit or 'row'}",
         f"  error, 95%: {', '.join(errors)}",
     ]
-    return "\n".join([*lines, *(f"  suggestion: {each.words}" for each in plan.suggestions[-1:])])
+    lines += [f"  suggestion: {suggestion.words}" for suggestion in plan.suggestions[-1:]]
+    return "\n".join(lines)
 
 
 def _error_words(error: float | None) -> str:

@@ -51,10 +51,10 @@ _BOUNDED = ("integer", "number", "date", "datetime")
 def notes_of(plan: Plan) -> tuple[Note, ...]:
     """All that an analyst should know with an answer: what is cut, and what its intervals mean."""
     cuts = cuts_of(plan)
-    shown = [each.expression for each in plan.query.outputs]
-    measured = [each for each in shown if find_picked(plan, each) is None]
+    shown = [output.expression for output in plan.query.outputs]
+    measured = [expression for expression in shown if find_picked(plan, expression) is None]
     about = []
-    if cuts and any(not isinstance(each, IntervalEnd) for each in measured):
+    if cuts and any(not isinstance(expression, IntervalEnd) for expression in measured):
         about.append(
             Note(
                 "Intervals are about the noise alone: they hold for what the rows and values that "
@@ -79,7 +79,7 @@ def cuts_of(plan: Plan) -> tuple[Note, ...]:
     for table, names in read.items():
         prefix = f"{table}." if len(known) > 1 else ""
         notes += _bounds(known[table], names, prefix, where, placed)
-    return tuple(dict.fromkeys([*notes, *_keys(plan), *_few(plan)]))
+    return tuple(dict.fromkeys([*notes, *_keys(plan), *_note_few(plan)]))
 
 
 def table_notes(table: Table, columns: tuple[str, ...]) -> tuple[Note, ...]:
@@ -144,7 +144,7 @@ def _rows(plan: Plan) -> Iterator[Note]:
 
 def _only_people(query: Query) -> bool:
     """Whether people are counted, all of them: further rows of a person change nothing."""
-    people = all(each.statistic is Statistic.UNITS for each in aggregates_of(query.outputs))
+    people = {wanted.statistic for wanted in aggregates_of(query.outputs)} <= {Statistic.UNITS}
     narrowed = query.where is not None or query.keys or query.having is not None
     return people and not narrowed and _plain(query)
 
@@ -218,7 +218,7 @@ def _bounds(
     for missing, columns in alike.items():
         for start in range(0, len(columns), _TOGETHER):
             some = columns[start : start + _TOGETHER]
-            ranges = [f"{prefix}{each.name} from {_range(each)}" for each in some]
+            ranges = [f"{prefix}{column.name} from {_range(column)}" for column in some]
             ranges[0] = ranges[0].replace(" from ", " counts from ", 1)
             yield Note(
                 f"{', '.join(ranges)}: values beyond count as the nearest bound{missing}.",
@@ -284,7 +284,7 @@ def _keys(plan: Plan) -> Iterator[Note]:
         if domain.private:
             private.append(key.name)
             continue
-        words = _lost(plan, key)
+        words = _missing_text(plan, key)
         if words:
             alike.setdefault(words, []).append(key)
     if private:
@@ -306,14 +306,14 @@ def _either(names: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _lost(plan: Plan, key: Key) -> str:
+def _missing_text(plan: Plan, key: Key) -> str:
     """How a row can be without this key; empty if none can."""
     columns = {column.name: column.accepted for column in plan.table.columns}
     expression = key.expression
     for name in _find_guarded(expression):
-        columns[name] = _present(columns[name])
+        columns[name] = _assume_present(columns[name])
     value = bounded(expression, replace(scope(plan.table, plan.dialect), columns=columns))
-    optional = any(columns[each].nullable for each in fields_of(expression))
+    optional = any(columns[name].nullable for name in fields_of(expression))
     if value.missing == "never" or (value.kind == "boolean" and not optional):
         return ""
     declared = value.kind == "category" and isinstance(expression, Field)
@@ -333,19 +333,19 @@ def _find_guarded(expression: Expression) -> Iterator[str]:
 def _find_placed(query: Query) -> frozenset[str]:
     """The columns that stand only in keys with a place for missing values."""
     guarded = {name for key in query.keys for name in _find_guarded(key.expression)}
-    others = (*(each.expression for each in query.outputs), query.where, query.having)
-    used = {name for each in others for name in fields_of(each)}
+    others = (*(output.expression for output in query.outputs), query.where, query.having)
+    used = {name for expression in others for name in fields_of(expression)}
     for key in query.keys:
         used |= {*fields_of(key.expression)} - {*_find_guarded(key.expression)}
     return frozenset(guarded - used) if _plain(query) else frozenset()
 
 
-def _present(column: Column) -> Column:
+def _assume_present(column: Column) -> Column:
     """The same column where it is not missing."""
     return replace(column, null=column.lower, nan=AS_NULL, infinity="clamp")
 
 
-def _few(plan: Plan) -> Iterator[Note]:
+def _note_few(plan: Plan) -> Iterator[Note]:
     """Private keys of few privacy units."""
     if isinstance(plan.selection, ThresholdKeys):
         few = plan.selection.threshold.threshold

@@ -27,6 +27,6 @@ class Released:
     def keys(self) -> dict[str, list[Label]]:
         """What every group is called, key by key."""
         return {
-            domain.name: domain.named(group[place] for group in self.groups)
+            domain.name: domain.name_codes(group[place] for group in self.groups)
             for place, domain in enumerate(self.plan.domains)
         }

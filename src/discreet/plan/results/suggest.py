@@ -28,14 +28,14 @@ def suggestions(plan: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
     if plan.table.unit is None or plan.counts_for:
         return ()
     suggested: list[Suggestion] = []
-    for option, value, most in _lower(plan):
+    for option, value, most in _lower_limits(plan):
         other = _replan(plan, option, value)
         if other is None or len(other.measures) != len(plan.measures):
             continue
         share = _share(plan, other)
         if not share:  # nothing to gain: the noise is almost surely none as it is
             continue
-        known = any(each.value == value and each.share <= share for each in suggested)
+        known = any(other.value == value and other.share <= share for other in suggested)
         if share <= _HELPFUL and not known:  # fewer groups leave out less than as many rows
             suggested.append(
                 Suggestion(
@@ -51,7 +51,7 @@ def suggestions(plan: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
     return tuple(suggested)
 
 
-def _lower(plan: Plan) -> Iterator[tuple[str, int, int]]:
+def _lower_limits(plan: Plan) -> Iterator[tuple[str, int, int]]:
     """Limits below those of a plan: one, and about the middle between one and what there is."""
     contribution = plan.contribution
     groups = min(

@@ -14,7 +14,7 @@ from discreet.query.algebra import Aggregate, Expression, Field, Statistic
 from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import OTHER, Column
 
-__all__ = ["Aggregated", "column_of", "missing_too", "without_aggregates"]
+__all__ = ["Aggregated", "allow_missing", "column_of", "without_aggregates"]
 
 
 def column_of(name: str, value: Bounded) -> Column:
@@ -38,10 +38,10 @@ def column_of(name: str, value: Bounded) -> Column:
         ) from None
 
 
-def missing_too(column: Column) -> Column:
+def allow_missing(column: Column) -> Column:
     """The same column where it may be missing: on the right of a left join.
 
-    >>> missing_too(Column("a", "category", upper=1, keys=("x",), other=True)).keys
+    >>> allow_missing(Column("a", "category", upper=1, keys=("x",), other=True)).keys
     ('x', 'other')
     """
     keys = (*column.keys, OTHER) if column.other else column.keys
@@ -56,25 +56,20 @@ class Aggregated:
 
     @classmethod
     def of(
-        cls,
-        expressions: Iterable[Expression],
-        scope: Scope,
-        *,
-        rows: int,
-        taken: Iterable[str],
+        cls, expressions: Iterable[Expression], scope: Scope, *, rows: int, taken: Iterable[str]
     ) -> "Aggregated":
         """Every aggregate in the expressions; `rows` is how many rows one unit can have."""
         columns: dict[Aggregate, tuple[Column, str]] = {}
         used = {name.casefold() for name in taken}
         for aggregate in aggregates_of(tuple(expressions)):
             if aggregate not in columns:
-                name = _free(used)
+                name = _free_name(used)
                 value = _value(aggregate, scope, rows)
                 columns[aggregate] = (column_of(name, value), f"CAST({value.sql} AS BIGINT)")
         return cls(columns)
 
 
-def _free(used: set[str]) -> str:
+def _free_name(used: set[str]) -> str:
     number = len(used)
     while f"aggregate_{number}" in used:
         number += 1
@@ -92,7 +87,7 @@ def _replace(part: object, aggregated: Aggregated) -> object:
         return Field(aggregated.columns[part][0].name)
     if not any(aggregates_of(part)):
         return part
-    parts = [_replace(each, aggregated) for each in parts_of(part)]
+    parts = [_replace(inner, aggregated) for inner in parts_of(part)]
     return tuple(parts) if isinstance(part, tuple) else type(part)(*parts)
 
 

@@ -18,7 +18,7 @@ __all__ = ["emit", "statement"]
 
 def emit(draft: Draft) -> Draft:
     """The one statement that the engine will run."""
-    needed = [sql for each in draft.measures for _, sql in each.terms]
+    needed = [sql for measure in draft.measures for _, sql in measure.terms]
     if draft.selection is not None:
         needed.append(draft.selection.counted)
     columns = tuple(dict.fromkeys(needed))
@@ -108,7 +108,7 @@ def _limit_groups(
         f"coalesce({dialect.hash_of(name)}, '')" if domain.private else dialect.text(name)
         for name, domain in zip(names, domains, strict=True)
     ]
-    order = dialect.hashed('"$unit"', texts, "'|'")
+    order = dialect.hash_texts('"$unit"', texts, "'|'")
     rows = dialect.derived(
         f"SELECT *, {', '.join(_name_keys(domains))} FROM {relation}{where}", "r"
     )

@@ -23,7 +23,7 @@ def resolve(draft: Draft) -> Draft:
     check_groups(domains, limit=draft.limit)
     if draft.query.where is not None:
         condition(draft.query.where, columns)
-    private = any(each.private for each in domains)
+    private = any(domain.private for domain in domains)
     return replace(draft, domains=domains, delta=draft.delta if private else None)
 
 

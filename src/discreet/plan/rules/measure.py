@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Draft
-from discreet.plan.parts.candidates import CandidateQuery, fraction_of, moved_counts, pick
+from discreet.plan.parts.candidates import CandidateQuery, bound_moves, fraction_of, pick
 from discreet.plan.parts.measures import Chosen, Estimator, Measures
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Aggregate, Statistic
@@ -33,19 +33,21 @@ def measure(draft: Draft) -> Draft:
     )
     measures = Measures(columns, draft.contribution, summed)
     estimators: dict[Aggregate, Estimator | Chosen] = {
-        each: measures.estimator(each) for each in aggregates if each.statistic not in _PICKED
+        aggregate: measures.estimator(aggregate)
+        for aggregate in aggregates
+        if aggregate.statistic not in _PICKED
     }
     picks = _picks(draft, aggregates)
     place = len(measures.found)
     for index, (alike, candidates) in enumerate(picks):
-        for each in alike:
-            at = candidates.fractions.index(fraction_of(each)) if candidates.fractions else 0
-            estimators[each] = Chosen(each.statistic, index, place + at)
+        for aggregate in alike:
+            at = candidates.fractions.index(fraction_of(aggregate)) if candidates.fractions else 0
+            estimators[aggregate] = Chosen(aggregate.statistic, index, place + at)
         place += candidates.columns
     return replace(
         draft,
         measures=tuple(measures.found),
-        estimators=tuple((each, estimators[each]) for each in aggregates),
+        estimators=tuple((aggregate, estimators[aggregate]) for aggregate in aggregates),
         picks=tuple(candidates for _, candidates in picks),
     )
 
@@ -57,11 +59,12 @@ def _picks(
     assert draft.contribution is not None
     columns = scope(draft.table, draft.dialect)
     alike: dict[object, list[Aggregate]] = {}
-    for each in aggregates:
-        if each.statistic in _PICKED:
-            alike.setdefault((each.argument, each.statistic is Statistic.MODE), []).append(each)
+    for aggregate in aggregates:
+        if aggregate.statistic in _PICKED:
+            kind = (aggregate.argument, aggregate.statistic is Statistic.MODE)
+            alike.setdefault(kind, []).append(aggregate)
     count = draft.contribution.groups_in_all
-    moved = moved_counts(draft.contribution)
+    moved = bound_moves(draft.contribution)
     return [
         (tuple(group), pick(tuple(group), columns, groups=count, sensitivity=moved))
         for group in alike.values()

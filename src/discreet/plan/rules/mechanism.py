@@ -44,8 +44,8 @@ def _find_thresholded(draft: Draft) -> int | None:
     """The measure whose noisy number of units decides which keys are shown, if it is asked for."""
     single = draft.table.rows_per_unit == 1  # then rows are units
     counted = (draft.counted, "COUNT(*)") if single else (draft.counted,)
-    for place, each in enumerate(draft.measures):
-        if each.terms in [((1, sql),) for sql in counted]:
+    for place, measure in enumerate(draft.measures):
+        if measure.terms in [((1, sql),) for sql in counted]:
             return place
     return None
 
@@ -65,8 +65,8 @@ def choose_mechanism(draft: Draft) -> Draft:
     draft = replace(draft, prices=price, noises=noises)
     selection = _selection(draft, price[-1])
     losses: list[Loss] = [
-        noise.loss(at_least_one_step(each.sensitivity))
-        for noise, each in zip(noises, draft.measures, strict=True)
+        noise.loss(at_least_one_step(measure.sensitivity))
+        for noise, measure in zip(noises, draft.measures, strict=True)
     ]
     pairs = zip(draft.picks, draft.choices, strict=True)
     losses += [choice_loss(*pair, price[0]) for pair in pairs]

@@ -36,23 +36,23 @@ def decide_methods(draft: Draft, prices: Sequence[Price]) -> Draft:
     """
     decisions: list[tuple[CandidateQuery, Choice]] = []
     ways: list[QuantileMethod] = []
-    given = draft.ways if len(draft.ways) == len(draft.picks) else ()
+    asked = draft.ways if len(draft.ways) == len(draft.picks) else ()
     for place, price in enumerate(prices):
         plain = draft.picks[place]
         known: dict[QuantileMethod, tuple[CandidateQuery, Choice]] = {
             QuantileMethod.RANKED: (plain, chooser(plain, price))
         }
-        wanted = given[place] if given else QuantileMethod.RANKED
-        if wanted is not QuantileMethod.RANKED or (not given and draft.assumed_rows is not None):
+        wanted = asked[place] if asked else QuantileMethod.RANKED
+        if wanted is not QuantileMethod.RANKED or (not asked and draft.assumed_rows is not None):
             known = forms(draft, place, price)
-        if not given and draft.assumed_rows is not None:
-            wanted = _preferred(known, draft.assumed_rows)
+        if not asked and draft.assumed_rows is not None:
+            wanted = _choose_method(known, draft.assumed_rows)
         wanted = wanted if wanted in known else QuantileMethod.RANKED
         ways.append(wanted)
         decisions.append(known[wanted])
     return replace(
         draft,
-        picks=tuple(each for each, _ in decisions),
+        picks=tuple(method for method, _ in decisions),
         choices=tuple(choice for _, choice in decisions),
         ways=tuple(ways),
         assumed_rows=draft.assumed_rows if set(ways) - {QuantileMethod.RANKED} else None,
@@ -92,8 +92,8 @@ def _lists(draft: Draft | Plan, place: int) -> tuple[CandidateQuery, CandidateQu
     """The usual list of candidates and a finer one."""
     assert draft.contribution is not None
     alike = tuple(
-        each
-        for each, estimator in draft.estimators
+        aggregate
+        for aggregate, estimator in draft.estimators
         if isinstance(estimator, Chosen) and estimator.pick == place
     )
     columns, groups = scope(draft.table, draft.dialect), draft.contribution.groups_in_all
@@ -102,7 +102,7 @@ def _lists(draft: Draft | Plan, place: int) -> tuple[CandidateQuery, CandidateQu
     return plain, pick(alike, columns, groups=groups, sensitivity=moved, finest=MOST_CELLS)
 
 
-def _preferred(
+def _choose_method(
     known: dict[QuantileMethod, tuple[CandidateQuery, Choice]], rows: int
 ) -> QuantileMethod:
     errors = {way: expected_error(*form, rows) for way, form in known.items()}

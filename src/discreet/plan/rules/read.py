@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Draft
-from discreet.plan.rules.sources import MOST_ROWS, limited_rows, rowset
+from discreet.plan.rules.sources import MOST_ROWS, limit_rows, rowset
 from discreet.plan.sql.dialects import dialect_of
 from discreet.query.algebra import Scan
 from discreet.query.readers.naming import free_name
@@ -18,33 +18,28 @@ __all__ = ["read"]
 def read(draft: Draft) -> Draft:
     """The rows that are aggregated: one table, or what joins and subqueries make of several."""
     tables = (draft.table, *(table for table, _ in draft.others))
-    if tuple(each.name for each in tables) != draft.query.tables:  # the first private one pays
+    if tuple(table.name for table in tables) != draft.query.tables:  # the first private one pays
         raise UnsafeQuery("the tables are not those of the question. Nothing was run or charged.")
     source, most = draft.query.source, draft.query.options.max_rows_contributed
     plain = isinstance(source, Scan) and not source.names
-    limits = [each.joined_rows_per_unit for each in tables if each.kind != "public"]
+    limits = [table.joined_rows_per_unit for table in tables if table.kind != "public"]
     limit = draft.joined_rows or min(limits, default=JOINED_ROWS)
     draft = replace(draft, tables=tables, joined_rows=limit)
     if plain and (most is None or most >= draft.table.rows_per_unit):
         return replace(draft, work=draft.table.rows_per_unit)
     relations = (draft.relation, *(relation for _, relation in draft.others))
-    known = {each.name: (each, text) for each, text in zip(tables, relations, strict=True)}
+    known = {table.name: (table, text) for table, text in zip(tables, relations, strict=True)}
     rows = rowset(
-        source,
-        known,
-        draft.dialect,
-        draft.integer_units,
-        joined_rows=limit,
-        most_rows=most,
+        source, known, draft.dialect, draft.integer_units, joined_rows=limit, most_rows=most
     )
     if most is not None:
-        rows = limited_rows(rows, most, draft.dialect)
+        rows = limit_rows(rows, most, draft.dialect)
     if rows.rows_per_unit is None or rows.rows_per_unit > MOST_ROWS:
         raise UnsafeQuery(
             "nothing bounds how many rows one person has after the join. Join on the declared key "
             "of a public table. Nothing was charged."
         )
-    private = next(each for each in tables if each.kind != "public")
+    private = next(table for table in tables if table.kind != "public")
     joined = replace(
         private,
         source=None,

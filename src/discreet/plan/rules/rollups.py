@@ -39,16 +39,16 @@ def kept_tables(table: Table, relation: str) -> dict[str, str]:
     """
     listed = [quote_column(column) for column in small_keys(table)]
     listed += [f"{sql} AS {name}" for sql, name in _name_totals(table).items()]
-    kept = {TOTALS: f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"}
+    statements = {TOTALS: f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"}
     for column in table.columns:
         if column.kind in _SUMMED:
             value = bounded(Field(column.name), scope(table))
             code = coarse(value, width_of(column.lower, column.upper))
-            keys = [quote_column(each) for each in small_keys(table, _bins(column))]
+            keys = [quote_column(name) for name in small_keys(table, _bins(column))]
             listed = [*keys, f'{code} AS "$c"', 'COUNT(*) AS "$n"']
             name = _histogram(table, column)
-            kept[name] = f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"
-    return kept
+            statements[name] = f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"
+    return statements
 
 
 def small_keys(table: Table, cells: int = 1) -> tuple[Column, ...]:
@@ -97,7 +97,7 @@ def histogram_for(query: Query, table: Table, pick: CandidateQuery) -> tuple[str
 
     None if the question needs the rows.
     """
-    column = next((each for each in table.columns if each.name == pick.column), None)
+    column = next((column for column in table.columns if column.name == pick.column), None)
     if column is None or column.kind not in _SUMMED:
         return None
     if not _is_covered(query, small_keys(table, _bins(column))):

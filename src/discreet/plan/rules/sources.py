@@ -9,23 +9,14 @@ from dataclasses import dataclass, replace
 from math import isqrt, prod
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.rules.derived import Aggregated, column_of, missing_too, without_aggregates
+from discreet.plan.rules.derived import Aggregated, allow_missing, column_of, without_aggregates
 from discreet.plan.sql.dialects import Dialect, dialect_of, join_relations, quote_column
 from discreet.plan.sql.expressions import Scope, bounded, condition
-from discreet.query.algebra import (
-    Compare,
-    Expression,
-    Field,
-    Join,
-    PerUnit,
-    Rows,
-    Scan,
-    Source,
-)
+from discreet.query.algebra import Compare, Expression, Field, Join, PerUnit, Rows, Scan, Source
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-__all__ = ["MOST_ROWS", "Rowset", "limited_rows", "rowset"]
+__all__ = ["MOST_ROWS", "Rowset", "limit_rows", "rowset"]
 
 MOST_ROWS = 10**9
 """No unit has more rows than this; as a limit of joins it means none."""
@@ -74,17 +65,17 @@ def rowset(
     return reader.read(source)
 
 
-def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
+def limit_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
     """At most `most` rows of each unit, the first in the order of a hash.
 
     After it one unit has at most `most` rows.
     >>> rows = Rowset("private", 'SELECT "$unit" FROM t', (), "id", None)
-    >>> limited_rows(rows, 9, "duckdb").rows_per_unit
+    >>> limit_rows(rows, 9, "duckdb").rows_per_unit
     9
     """
     if rows.unit is None or (rows.rows_per_unit is not None and most >= rows.rows_per_unit):
         return rows
-    first = _first(rows, ['"$unit"'], most, dialect_of(dialect))
+    first = _first_rows(rows, ['"$unit"'], most, dialect_of(dialect))
     return replace(rows, select=first, rows_per_unit=most, work=rows.work + most)
 
 
@@ -93,11 +84,11 @@ def _names(rows: Rowset) -> list[str]:
     return names if rows.unit is None else ['"$unit"', *names]
 
 
-def _first(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
+def _first_rows(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
     """The first rows of each partition, by a hash of it and of all lattice values."""
-    texts = [dialect.column_text(each) for each in rows.columns]
+    texts = [dialect.column_text(column) for column in rows.columns]
     names = _names(rows)
-    order = ", ".join([dialect.hashed(partition[0], texts, "'|'"), *names])
+    order = ", ".join([dialect.hash_texts(partition[0], texts, "'|'"), *names])
     ranked = (
         f"SELECT {', '.join(names)}, row_number() OVER (PARTITION BY {', '.join(partition)} "
         f'ORDER BY {order}) AS "$place" FROM {dialect.derived(rows.select, "every")}'
@@ -130,12 +121,12 @@ class _Reader:
     def _scan(self, scan: Scan) -> Rowset:
         table, relation = self.tables[scan.table]
         names = dict(scan.names)
-        renamed = [(each.name, names.get(each.name, each.name)) for each in table.columns]
+        renamed = [(column.name, names.get(column.name, column.name)) for column in table.columns]
         listed = [f'"{old}"' if old == new else f'"{old}" AS "{new}"' for old, new in renamed]
         if table.unit is not None:
             listed.insert(0, '"$unit"')
         columns = tuple(
-            replace(each, name=names.get(each.name, each.name)) for each in table.columns
+            replace(column, name=names.get(column.name, column.name)) for column in table.columns
         )
         select = f"SELECT {', '.join(listed)} FROM {relation}"
         rows = None if table.kind == "public" else table.rows_per_unit
@@ -145,7 +136,7 @@ class _Reader:
         )
 
     def _scope(self, columns: Iterable[Column]) -> Scope:
-        return Scope({each.name: each for each in columns}, self.dialect)
+        return Scope({column.name: column for column in columns}, self.dialect)
 
     def _where(self, where: Expression | None, columns: Iterable[Column]) -> str:
         return "" if where is None else f" WHERE {condition(where, self._scope(columns))}"
@@ -180,9 +171,9 @@ class _Reader:
             )
         scope = self._scope(inner.columns)
         keys = [self._column(name, expression, scope) for name, expression in per.keys]
-        taken = {column.name for column, _ in keys}
+        keyed = {column.name for column, _ in keys}
         aggregated = Aggregated.of(
-            [columns for _, columns in per.columns], scope, rows=inner.rows_per_unit, taken=taken
+            [columns for _, columns in per.columns], scope, rows=inner.rows_per_unit, taken=keyed
         )
         listed = ['"$unit"', *(f'{sql} AS "{column.name}"' for column, sql in keys)]
         listed += [f'{sql} AS "{column.name}"' for column, sql in aggregated.columns.values()]
@@ -217,19 +208,19 @@ class _Reader:
         left, right = self.read(join.left), self.read(join.right)
         _check_people(join, left, right)
         if left.public and right.public:
-            return self._looked_up(join, left, right)
+            return self._look_up(join, left, right)
         if left.public:
-            left, many = self._matched(left, join.left, [name for name, _ in join.on])
+            left, many = self._match(left, join.left, [name for name, _ in join.on])
             right = self._cut_to(right, many)
-            rows = _times(right.rows_per_unit, many)
+            rows = _product(right.rows_per_unit, many)
         elif right.public:
-            right, many = self._matched(right, join.right, [name for _, name in join.on])
+            right, many = self._match(right, join.right, [name for _, name in join.on])
             left = self._cut_to(left, many)
-            rows = _times(left.rows_per_unit, many)
+            rows = _product(left.rows_per_unit, many)
         else:  # of one population, joined on the unit
-            left, right = self._cut(left, right)
+            left, right = self._cut_sides(left, right)
             many = None
-            rows = _times(left.rows_per_unit, right.rows_per_unit)
+            rows = _product(left.rows_per_unit, right.rows_per_unit)
         private = right if left.public else left
         if private.unit is None and rows != 1:
             raise UnsafeQuery(
@@ -237,41 +228,41 @@ class _Reader:
                 "whole declared key of a public table with rows_per_key = 1. Nothing was charged."
             )
         self._check_work(left, right, rows, many)
-        select, columns = self._joined(join, left, right)
+        select, columns = self._join_sql(join, left, right)
         work = left.work + right.work + (rows or 0)
         return replace(private, select=select, columns=columns, rows_per_unit=rows, work=work)
 
-    def _looked_up(self, join: Join, left: Rowset, right: Rowset) -> Rowset:
+    def _look_up(self, join: Join, left: Rowset, right: Rowset) -> Rowset:
         """Two public tables: how many rows they make follows from a declared key too, since
         whether an engine makes them may depend on what the private side of another join holds.
         """
-        right, many = self._matched(right, join.right, [name for _, name in join.on])
+        right, many = self._match(right, join.right, [name for _, name in join.on])
         if many is None and join.kind == "inner":
-            left, many = self._matched(left, join.left, [name for name, _ in join.on])
+            left, many = self._match(left, join.left, [name for name, _ in join.on])
         if self.joined_rows < MOST_ROWS and (many is None or many > self.joined_rows):
             raise UnsafeQuery(
                 "two public tables are joined, and nothing declared keeps their rows from "
                 "multiplying. Equate all columns of one table's declared key, with a small "
                 "rows_per_key. Nothing was run or charged."
             )
-        select, columns = self._joined(join, left, right)
+        select, columns = self._join_sql(join, left, right)
         return replace(left, select=select, columns=columns)
 
-    def _joined(self, join: Join, left: Rowset, right: Rowset) -> tuple[str, tuple[Column, ...]]:
+    def _join_sql(self, join: Join, left: Rowset, right: Rowset) -> tuple[str, tuple[Column, ...]]:
         """The statement of a join, and its columns. A public side stands on the right, where
         engines build their tables: it is read whole, whatever the private side holds.
         """
         columns = (*left.columns, *right.columns)
         if join.kind == "left":
-            columns = (*left.columns, *map(missing_too, right.columns))
-        listed = [quote_column(each) for each in columns]
+            columns = (*left.columns, *map(allow_missing, right.columns))
+        listed = [quote_column(column) for column in columns]
         if left.unit is not None or right.unit is not None:
             listed.insert(0, '"$unit"')
-        sides = left.select, self._aside(left, right)
+        sides = left.select, self._rename_unit(left, right)
         if left.public and not right.public:
             sides = right.select, left.select
-        one, other = (self.dialect.derived(*each) for each in zip(sides, "lr", strict=True))
-        names, on = ", ".join(listed), self._on(join, left, right)
+        one, other = (self.dialect.derived(*side) for side in zip(sides, "lr", strict=True))
+        names, on = ", ".join(listed), self._join_condition(join, left, right)
         if left.public and right.public:
             return join_relations(join.kind, names, one, other, on), columns
         if left.public or right.public:
@@ -282,20 +273,20 @@ class _Reader:
         """The most rows of one unit that a join may make: no fewer than a side has already."""
         return max(self.joined_rows, left.rows_per_unit or 0, right.rows_per_unit or 0)
 
-    def _cut(self, left: Rowset, right: Rowset) -> tuple[Rowset, Rowset]:
+    def _cut_sides(self, left: Rowset, right: Rowset) -> tuple[Rowset, Rowset]:
         """Both sides, with fewer rows of each unit where all of them would be too many to join."""
-        rows = _times(left.rows_per_unit, right.rows_per_unit)
+        rows = _product(left.rows_per_unit, right.rows_per_unit)
         if rows is None or self.most_rows is None or rows <= self._limit(left, right):
             return left, right
         name, most = self.dialect.name, self.most_rows
-        return limited_rows(left, most, name), limited_rows(right, most, name)
+        return limit_rows(left, most, name), limit_rows(right, most, name)
 
     def _cut_to(self, private: Rowset, many: int | None) -> Rowset:
         """The same for the one side that is private, of which each row meets so many."""
-        rows = _times(private.rows_per_unit, many)
+        rows = _product(private.rows_per_unit, many)
         if rows is None or self.most_rows is None or rows <= self._limit(private, private):
             return private
-        return limited_rows(private, self.most_rows, self.dialect.name)
+        return limit_rows(private, self.most_rows, self.dialect.name)
 
     def _check_work(
         self, left: Rowset, right: Rowset, rows: int | None, many: int | None = None
@@ -323,14 +314,14 @@ class _Reader:
                 "Nothing was run or charged."
             )
 
-    def _aside(self, left: Rowset, right: Rowset) -> str:
+    def _rename_unit(self, left: Rowset, right: Rowset) -> str:
         """The right side; its unit gets another name where the left has one."""
         if left.unit is None or right.unit is None:
             return right.select
-        names = ['"$unit" AS "$r"', *(quote_column(each) for each in right.columns)]
+        names = ['"$unit" AS "$r"', *(quote_column(column) for column in right.columns)]
         return f"SELECT {', '.join(names)} FROM {self.dialect.derived(right.select, 'aside')}"
 
-    def _on(self, join: Join, left: Rowset, right: Rowset) -> str:
+    def _join_condition(self, join: Join, left: Rowset, right: Rowset) -> str:
         scope = self._scope((*left.columns, *right.columns))
         tests = [condition(Compare("=", Field(a), Field(b)), scope) for a, b in join.on]
         if left.unit is not None and right.unit is not None:
@@ -341,7 +332,7 @@ class _Reader:
             tests.insert(0, " = ".join(units))
         return " AND ".join(tests)
 
-    def _matched(self, public: Rowset, source: Source, on: list[str]) -> tuple[Rowset, int | None]:
+    def _match(self, public: Rowset, source: Source, on: list[str]) -> tuple[Rowset, int | None]:
         """A public side with at most rows_per_key rows for each key, and that number.
 
         None if the key is not declared, or not all of it is equated.
@@ -349,7 +340,7 @@ class _Reader:
         key, many = self._key(source)
         if not key or not set(key) <= set(on):
             return public, None
-        first = _first(public, [f'"{name}"' for name in key], many, self.dialect)
+        first = _first_rows(public, [f'"{name}"' for name in key], many, self.dialect)
         return replace(public, select=first), many
 
     def _key(self, source: Source) -> tuple[list[str], int]:
@@ -358,14 +349,14 @@ class _Reader:
             table, names = self.tables[source.table][0], dict(source.names)
             return [names.get(name, name) for name in table.key], table.rows_per_key
         if isinstance(source, Join):
-            return self._joined_key(source)
+            return self._find_joined_key(source)
         if not isinstance(source, Rows):
             return [], 1
         inner, many = self._key(source.source)
-        shown = {each.name: name for name, each in source.columns if isinstance(each, Field)}
+        shown = {column.name: name for name, column in source.columns if isinstance(column, Field)}
         return [shown[name] for name in inner] if set(inner) <= set(shown) else [], many
 
-    def _joined_key(self, join: Join) -> tuple[list[str], int]:
+    def _find_joined_key(self, join: Join) -> tuple[list[str], int]:
         """What identifies a row of two public tables that are joined."""
         (left, few), (right, many) = self._key(join.left), self._key(join.right)
         if left and right and set(right) <= {name for _, name in join.on}:  # looked up on the right
@@ -392,7 +383,7 @@ def _check_people(join: Join, left: Rowset, right: Rowset) -> None:
         )
 
 
-def _times(rows: int | None, many: int | None) -> int | None:
+def _product(rows: int | None, many: int | None) -> int | None:
     if rows is None or many is None:
         return None
     return rows * many

@@ -119,10 +119,10 @@ class Dialect:
         # A text could hold the mark or be empty, so its own hash stands for it.
         return f"coalesce({self.hash_of(name)}, '')" if column.private_keys else self.text(name)
 
-    def hashed(self, unit: str, texts: list[str], mark: str) -> str:
+    def hash_texts(self, unit: str, texts: list[str], mark: str) -> str:
         """The md5 of a unit and texts joined by a mark: the same order in every engine.
 
-        >>> DUCKDB.hashed('"$unit"', ["a", "b"], "'|'")
+        >>> DUCKDB.hash_texts('"$unit"', ["a", "b"], "'|'")
         'md5(CAST("$unit" AS VARCHAR) || \\'|\\' || a || \\'|\\' || b)'
         """
         parts = [f"CAST({unit} AS {self.string})", *texts]

@@ -145,25 +145,25 @@ def _pair(node: "Expr", rows: Counted) -> Typed:
     first = _number(node, statistic, rows.read(node.this))
     second = _number(node, statistic, rows.read(node.args.get("expression")))
     if first.is_constant or second.is_constant:
-        raise _of_constant(node, statistic)
+        raise _refuse_constant(node, statistic)
     return Typed(Aggregate(statistic, first.expression, second.expression), Kind.NUMBER)
 
 
-def _of_constant(node: "Expr", statistic: Statistic) -> UnsafeQuery:
+def _refuse_constant(node: "Expr", statistic: Statistic) -> UnsafeQuery:
     return UnsafeQuery(
         f"{statistic.upper()} of a constant{where_in_text(node)} says nothing about the rows. "
         "Name a column."
     )
 
 
-def _orderable(node: "Expr", statistic: Statistic, argument: Typed) -> Typed:
+def _require_order(node: "Expr", statistic: Statistic, argument: Typed) -> Typed:
     if argument.kind not in _ORDERED:
         raise UnsafeQuery(
             f"{statistic.upper()}{where_in_text(node)} needs a number or a date, not "
             f"{argument.kind.described}. Write MODE(x), or GROUP BY the column."
         )
     if argument.is_constant:
-        raise _of_constant(node, statistic)
+        raise _refuse_constant(node, statistic)
     return argument
 
 
@@ -173,7 +173,7 @@ def _extreme(node: "Expr", rows: Counted) -> Typed:
         other = "LEAST" if statistic is Statistic.MINIMUM else "GREATEST"
         raise refuse(node, f"It takes one column; write {other}(x, y) for the values of a row.")
     only(node, "this")
-    argument = _orderable(node, statistic, rows.read(node.this))
+    argument = _require_order(node, statistic, rows.read(node.this))
     return Typed(Aggregate(statistic, argument.expression), argument.kind)
 
 
@@ -189,7 +189,7 @@ def _mode(node: "Expr", argument: Typed) -> Typed:
             f"{argument.kind.described}. Write MODE(FLOOR(x)), or GROUP BY and ORDER BY COUNT(*)."
         )
     if argument.is_constant:
-        raise _of_constant(node, Statistic.MODE)
+        raise _refuse_constant(node, Statistic.MODE)
     return Typed(Aggregate(Statistic.MODE, argument.expression), argument.kind, argument.keys)
 
 
@@ -200,23 +200,23 @@ def _quantile_parts(node: "Expr") -> tuple["Expr | None", "Expr | None"]:
         return node.this, None
     if name == "Quantile":
         only(node, "this", "quantile")
-        given = [node.this, node.args.get("quantile")]
+        parts = [node.this, node.args.get("quantile")]
     elif name == "Anonymous":
         only(node, "this", "expressions")
-        given = list(node.args.get("expressions") or [])
+        parts = list(node.args.get("expressions") or [])
     else:
         only(node, "this", "expression")
-        given = [node.this, node.args.get("expression")]
-    if len(given) != 2 or None in given:
+        parts = [node.this, node.args.get("expression")]
+    if len(parts) != 2 or None in parts:
         raise refuse(node, _WRITE_QUANTILE)
-    return given[0], given[1]
+    return parts[0], parts[1]
 
 
 def _share(node: "Expr | None", whole: "Expr", rows: Counted) -> Fraction:
     if node is None:
         return Fraction(1, 2)
-    given = rows.read(node).expression
-    share = given.value if isinstance(given, Literal) else None
+    constant = rows.read(node).expression
+    share = constant.value if isinstance(constant, Literal) else None
     if not isinstance(share, Fraction) or not 0 <= share <= 1:
         raise UnsafeQuery(
             f"a quantile{where_in_text(whole)} needs a constant between 0 and 1. {_WRITE_QUANTILE}"
@@ -225,7 +225,7 @@ def _share(node: "Expr | None", whole: "Expr", rows: Counted) -> Fraction:
 
 
 def _quantile(node: "Expr", argument: Typed, share: Fraction) -> Typed:
-    operand = _orderable(node, Statistic.QUANTILE, argument)
+    operand = _require_order(node, Statistic.QUANTILE, argument)
     kind = Kind.NUMBER if operand.kind.is_number else operand.kind
     return Typed(Aggregate(Statistic.QUANTILE, operand.expression, fraction=share), kind)
 

@@ -9,15 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import (
-    Compare,
-    Expression,
-    IsNull,
-    Junction,
-    Literal,
-    Member,
-    Negation,
-)
+from discreet.query.algebra import Compare, Expression, IsNull, Junction, Literal, Member, Negation
 from discreet.query.readers.moments import align
 from discreet.query.readers.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
 
@@ -82,7 +74,7 @@ def _parts(node: "Expr") -> list["Expr"]:
     return parts
 
 
-def _flat(operator: str, expression: Expression) -> tuple[Expression, ...]:
+def _flatten(operator: str, expression: Expression) -> tuple[Expression, ...]:
     if isinstance(expression, Junction) and expression.operator == operator:
         return expression.parts
     return (expression,)
@@ -93,13 +85,13 @@ def _junction(node: "Expr", scope: Scope) -> Typed:
     parts: dict[Expression, None] = {}
     for part in _parts(node):
         expression = _boolean(part, scope, operator.upper())
-        parts.update(dict.fromkeys(_flat(operator, expression)))
+        parts.update(dict.fromkeys(_flatten(operator, expression)))
     settling = Literal(operator == "or")
     if settling in parts:
         return Typed(settling, Kind.BOOLEAN)
     parts.pop(Literal(operator == "and"), None)
-    left = tuple(parts) or (Literal(operator == "and"),)
-    return Typed(left[0] if len(left) == 1 else Junction(operator, left), Kind.BOOLEAN)
+    operands = tuple(parts) or (Literal(operator == "and"),)
+    return Typed(operands[0] if len(operands) == 1 else Junction(operator, operands), Kind.BOOLEAN)
 
 
 def _boolean(node: "Expr", scope: Scope, what: str) -> Expression:
@@ -135,11 +127,11 @@ def _in(node: "Expr", scope: Scope) -> Typed:
         )
     operand = scope.read(node.this)
     values: list[Literal] = []
-    for each in listed:
-        left, right = align(operand, scope.read(each), each)
+    for constant in listed:
+        left, right = align(operand, scope.read(constant), constant)
         if not isinstance(right.expression, Literal) or left.is_constant:
             raise UnsafeQuery(
-                f"IN compares a column with constants{where_in_text(each)}. Use = and OR."
+                f"IN compares a column with constants{where_in_text(constant)}. Use = and OR."
             )
         values.append(right.expression)
     return Typed(Member(operand.expression, _order(values)), Kind.BOOLEAN)

@@ -45,7 +45,7 @@ def _percent(share: Fraction) -> str:
     return f"p{100 * float(share):.10g}".replace(".", "_").replace("-", "_").replace("+", "_")
 
 
-def _joined(head: str, operand: Expression | None, spelt: Mapping[str, str]) -> str:
+def _join_names(head: str, operand: Expression | None, spelt: Mapping[str, str]) -> str:
     inner = default_name(operand, spelt) if operand is not None else ""
     return head if inner in ("", "value") else f"{head}_{inner}"[:_LONGEST]
 
@@ -60,18 +60,18 @@ def default_name(expression: Expression, spelt: Mapping[str, str] = _AS_THEY_ARE
         case Field(name):
             return spelt.get(name, name)
         case Aggregate(Statistic.QUANTILE, argument, _, Fraction() as share):
-            return _joined(_percent(share), argument, spelt)
+            return _join_names(_percent(share), argument, spelt)
         case Aggregate(statistic, argument, second):
-            first = _joined(_STATISTICS.get(statistic, statistic.value), argument, spelt)
-            return _joined(first, second, spelt)
+            first = _join_names(_STATISTICS.get(statistic, statistic.value), argument, spelt)
+            return _join_names(first, second, spelt)
         case Extreme(side, parts):
-            return _joined(side, parts[0], spelt)
+            return _join_names(side, parts[0], spelt)
         case DatePart(head, operand) | DateTrunc(head, operand):
-            return _joined(head, operand, spelt)
+            return _join_names(head, operand, spelt)
         case Floor(Arithmetic("/", operand, _)) | Floor(operand):
-            return _joined("floor", operand, spelt)
+            return _join_names("floor", operand, spelt)
         case Bucket(operand):
-            return _joined("bucket", operand, spelt)
+            return _join_names("bucket", operand, spelt)
         case Case():
             return "case"
         case IntervalEnd(side, output):
@@ -85,7 +85,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     >>> free_name("count", ["Count", "count_2"])
     'count_3'
     """
-    folded = {each.casefold() for each in taken}
+    folded = {name.casefold() for name in taken}
     new, number = name, 1
     while new.casefold() in folded:
         number += 1

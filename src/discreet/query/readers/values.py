@@ -152,8 +152,8 @@ def _extreme(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "expressions", "ignore_nulls")
     side = type(node).__name__.lower()
     parts = dict.fromkeys(
-        number(scope.read(each), node, side.upper())
-        for each in [node.this, *(node.args.get("expressions") or [])]
+        number(scope.read(part), node, side.upper())
+        for part in [node.this, *(node.args.get("expressions") or [])]
     )
     kind = Kind.INTEGER if {part.kind for part in parts} == {Kind.INTEGER} else Kind.NUMBER
     values = [part.expression.value for part in parts if isinstance(part.expression, Literal)]
@@ -165,7 +165,7 @@ def _extreme(node: "Expr", scope: Scope) -> Typed:
     return Typed(Extreme(side, tuple(part.expression for part in parts)), kind)
 
 
-def _fixed(node: "Expr", scope: Scope) -> Fraction:
+def _read_constant(node: "Expr", scope: Scope) -> Fraction:
     typed = scope.read(node)
     if isinstance(typed.expression, Literal) and isinstance(typed.expression.value, Fraction):
         return typed.expression.value
@@ -180,8 +180,8 @@ def _bucket(node: "Expr", scope: Scope) -> Typed:
     if None in (node.args.get("max_value"), node.args.get("num_buckets")):
         raise refuse(node, "Write WIDTH_BUCKET(x, 0, 100, 10).")
     operand = number(scope.read(node.this), node, "WIDTH_BUCKET")
-    lower, upper = _fixed(node.args["min_value"], scope), _fixed(node.args["max_value"], scope)
-    count = _fixed(node.args["num_buckets"], scope)
+    limits = ("min_value", "max_value", "num_buckets")
+    lower, upper, count = (_read_constant(node.args[name], scope) for name in limits)
     if operand.is_constant:
         raise refuse(node, "The first argument must hold a column.")
     if not lower < upper or count.denominator != 1 or not 1 <= count <= _MOST_BUCKETS:
@@ -220,7 +220,7 @@ def _case(node: "Expr", scope: Scope) -> Typed:
 
 
 def _common(results: list[Typed], node: "Expr") -> Kind:
-    kinds = {each.kind for each in results} - {Kind.NULL}
+    kinds = {result.kind for result in results} - {Kind.NULL}
     if Kind.OPEN in kinds:
         raise UnsafeQuery(
             f"{Kind.OPEN.described} cannot be a result of CASE{where_in_text(node)}. Use the "

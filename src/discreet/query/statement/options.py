@@ -113,16 +113,16 @@ def _apply(result: Options, name: str, value: Fraction) -> Options:
 
 
 def _unit(value: list["Token"], relation: Relation) -> None:
-    given = value[-1].text
+    unit = value[-1].text
     if relation.unit is None:
         raise UnsafeQuery(
-            f"privacy_unit_column is {given[:60]!r}, but each row of this table is one person. "
+            f"privacy_unit_column is {unit[:60]!r}, but each row of this table is one person. "
             "Leave the option out."
         )
-    names = [relation.unit, *(each.name for each in relation.units)]
-    if given.casefold() not in {name.casefold() for name in names} or len(value) == 2:
+    names = [relation.unit, *(unit.name for unit in relation.units)]
+    if unit.casefold() not in {name.casefold() for name in names} or len(value) == 2:
         raise UnsafeQuery(
-            f"privacy_unit_column is {given[:60]!r}; the unit of this table is {relation.unit!r} "
+            f"privacy_unit_column is {unit[:60]!r}; the unit of this table is {relation.unit!r} "
             "and is fixed by its custodian."
         )
 
@@ -147,10 +147,7 @@ def options(inside: list["Token"], relation: Relation) -> Options:
 
 
 def with_limits(
-    text: str,
-    *,
-    max_groups_contributed: int | None = None,
-    max_rows_contributed: int | None = None,
+    text: str, *, max_groups_contributed: int | None = None, max_rows_contributed: int | None = None
 ) -> str:
     """The question with these limits in its clause, as if the analyst had written them there.
 
@@ -159,11 +156,11 @@ def with_limits(
     >>> with_limits("SELECT COUNT(*) AS n FROM visits", max_rows_contributed=2)
     'SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=2) COUNT(*) AS n FROM visits'
     """
-    given = {
+    limits = {
         "max_groups_contributed": max_groups_contributed,
         "max_rows_contributed": max_rows_contributed,
     }
-    limits = {name: _limit(name, value) for name, value in given.items() if value is not None}
+    limits = {name: _limit(name, value) for name, value in limits.items() if value is not None}
     if not limits:
         return text
     words = tokens(text)
@@ -194,8 +191,8 @@ def _with_listed(text: str, words: list["Token"], listed: str, inside: list["Tok
 
 
 def _limit(name: str, value: int) -> int:
-    given: object = value
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+    raw: object = value
+    if isinstance(raw, bool) or not isinstance(raw, int) or raw < 1:
         raise InvalidValue(
             f"{name} is {value!r:.40}; it must be an integer of at least 1. Nothing was run or "
             "charged."

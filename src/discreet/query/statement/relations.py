@@ -52,7 +52,7 @@ class Visible:
         return f"{sql_name(self.table)}.{name}" if self.table else name
 
 
-def _typed(column: Column) -> Typed:
+def _type_column(column: Column) -> Typed:
     kind = Kind.OPEN if column.private_keys else _KINDS[column.kind]
     keys = (*column.keys, OTHER) if column.other else column.keys
     return Typed(Field(column.name), kind, keys)
@@ -77,27 +77,27 @@ class Relation:
     def of(table: Table, alias: str) -> "Relation":
         """The rows of a registered table under an alias."""
         shown = [] if table.unit is None else [Visible(alias, table.unit, None)]
-        shown += [Visible(alias, each.name, _typed(each)) for each in table.columns]
+        shown += [Visible(alias, column.name, _type_column(column)) for column in table.columns]
         population = None if table.kind == "public" else table.population
         return Relation(Scan(table.name), tuple(shown), population, table.unit)
 
     @property
     def units(self) -> tuple[Visible, ...]:
         """The columns that hold the unit."""
-        return tuple(each for each in self.columns if each.typed is None)
+        return tuple(column for column in self.columns if column.typed is None)
 
     @property
     def spellings(self) -> Mapping[str, str]:
         """The analyst's name of every column, by its name in the source."""
-        return {name: each.name for each in self.columns if (name := _field(each))}
+        return {name: column.name for column in self.columns if (name := _field(column))}
 
-    def called(self, alias: str) -> "Relation":
+    def give_alias(self, alias: str) -> "Relation":
         """The same with all columns under one alias.
 
-        >>> Relation.of(Table("t", unit="id"), "t").called("p").units[0].spelt
+        >>> Relation.of(Table("t", unit="id"), "t").give_alias("p").units[0].spelt
         'p.id'
         """
-        columns = tuple(replace(each, table=alias) for each in self.columns)
+        columns = tuple(replace(column, table=alias) for column in self.columns)
         return replace(self, columns=columns)
 
     def find(self, node: "Expr") -> Visible:
@@ -108,39 +108,39 @@ class Relation:
         'id'
         """
         name, table = _read_name(node)
-        known = dict.fromkeys(each.table for each in self.columns)
-        if table and table.casefold() not in {each.casefold() for each in known}:
+        known = dict.fromkeys(column.table for column in self.columns)
+        if table and table.casefold() not in {name.casefold() for name in known}:
             own = sql_name(name[:60])
-            listed = " or ".join(f"{sql_name(each)}.{own}" for each in known if each)
+            listed = " or ".join(f"{sql_name(table)}.{own}" for table in known if table)
             raise UnsafeQuery(
                 f"{table[:60]!r}{where_in_text(node)} is not the table asked about. "
                 f"Write {listed or own}."
             )
-        matches = self.named(name, table)
+        matches = self.find_all(name, table)
         if len(matches) > 1:
-            listed = " or ".join(each.spelt for each in matches)
+            listed = " or ".join(match.spelt for match in matches)
             raise UnsafeQuery(
                 f"{name!r}{where_in_text(node)} is in several tables. Write {listed}."
             )
         if matches:
             return matches[0]
-        columns = [each.name for each in self.columns]
-        keys = {key for each in self.columns if each.typed is not None for key in each.typed.keys}
+        columns = [column.name for column in self.columns]
+        keys = {key for column in self.columns if column.typed for key in column.typed.keys}
         hint = f"Text stands in single quotes: '{name}'." if name in keys else ""
         raise UnsafeQuery(
             f"{describe(self.source)} has no column {name[:60]!r}{where_in_text(node)}. "
             f"{hint or nearest(name[:60], columns, spelt=sql_name)}"
         )
 
-    def named(self, name: str, table: str = "") -> list[Visible]:
+    def find_all(self, name: str, table: str = "") -> list[Visible]:
         """The columns of that name, in that table if one is given."""
         reach = ("bare", "qualified") if table else ("bare",)
         return [
-            each
-            for each in self.columns
-            if each.name.casefold() == name.casefold()
-            and each.reach in reach
-            and (not table or each.table.casefold() == table.casefold())
+            column
+            for column in self.columns
+            if column.name.casefold() == name.casefold()
+            and column.reach in reach
+            and (not table or column.table.casefold() == table.casefold())
         ]
 
 
@@ -178,18 +178,18 @@ def rename_taken(right: Relation, taken: Iterable[str]) -> Relation:
     >>> rename_taken(Relation.of(Table("t", columns=(age,)), "v"), ["AGE"]).source
     Scan(table='t', names=(('age', 't_age'),))
     """
-    used = {each.casefold() for each in taken}
-    own = [name for each in right.columns if (name := _field(each))]
+    used = {name.casefold() for name in taken}
+    own = [name for column in right.columns if (name := _field(column))]
     clashing = [name for name in own if name.casefold() in used]
     if not clashing:
         return right
     first = next(scans(right.source))
-    kept = [*used, *own]
+    avoided = [*used, *own]
     names: dict[str, str] = {}
     for name in clashing:
-        names[name] = free_name(f"{first}_{name}"[:_LONGEST], kept)
-        kept.append(names[name])
-    columns = tuple(_move(each, names) for each in right.columns)
+        names[name] = free_name(f"{first}_{name}"[:_LONGEST], avoided)
+        avoided.append(names[name])
+    columns = tuple(_move(column, names) for column in right.columns)
     return replace(right, source=_with_names(right.source, names), columns=columns)
 
 

@@ -33,13 +33,7 @@ ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
 )
 """Every class of node, besides keys and aggregates, that may stand on results."""
 
-_OF_A_UNIT = (
-    Statistic.ROWS,
-    Statistic.VALUES,
-    Statistic.SUM,
-    Statistic.MINIMUM,
-    Statistic.MAXIMUM,
-)
+_OF_A_UNIT = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM)
 _INSTEAD = MappingProxyType(
     {
         Statistic.AVERAGE: "Select SUM(x) and COUNT(x), and divide their totals outside.",
@@ -164,14 +158,14 @@ class Results:
             if key is not None:
                 return key
         if name == "Column":
-            return self._named(node)
+            return self._read_alias(node)
         if name in ON_RESULTS:
             return ON_RESULTS[name](node, self)
         if name in ON_ROWS:
             raise refuse(node, "Put it into GROUP BY, or inside an aggregate.")
         raise refuse(node)
 
-    def _named(self, node: "Expr") -> Typed:
+    def _read_alias(self, node: "Expr") -> Typed:
         name = bare_name(node)
         if name.casefold() in self.names:
             return self.names[name.casefold()]

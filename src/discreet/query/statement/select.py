@@ -73,16 +73,16 @@ def items(nodes: list["Expr"]) -> tuple[Item, ...]:
             f"the SELECT list has {len(nodes)} entries; it must have 1 to {_MOST_COLUMNS}."
         )
     listed: list[Item] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     for node in nodes:
         if type(node).__name__ != "Alias":
             listed.append(Item(node, None))
             continue
         only(node, "this", "alias")
         alias = check_alias(str(node.args["alias"].this))
-        if alias.casefold() in taken:
+        if alias.casefold() in used:
             raise UnsafeQuery(f"the alias {alias!r} is given twice. Choose another.")
-        taken.add(alias.casefold())
+        used.add(alias.casefold())
         listed.append(Item(node.this, alias))
     return tuple(listed)
 
@@ -117,10 +117,10 @@ def resolve_term(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
         if type(node).__name__ == "Column" and not node.args.get("table")
         else ""
     )
-    aliased = [each for each in listed if each.alias and each.alias.casefold() == name.casefold()]
+    aliased = [item for item in listed if item.alias and item.alias.casefold() == name.casefold()]
     if not aliased:
         return node
-    if rows.relation.named(name) and not _same(node, aliased[0].node, rows):
+    if rows.relation.find_all(name) and not _same(node, aliased[0].node, rows):
         raise UnsafeQuery(
             f"GROUP BY {name!r}{where_in_text(node)} is both a column and the alias of something "
             "else. Choose another alias, or group by the position in the SELECT list."
@@ -132,7 +132,7 @@ def _same(column: "Expr", other: "Expr", rows: Rows) -> bool:
     meant_column = rows.relation.find(column)
     if type(other).__name__ == "Column":
         return meant_column == rows.relation.find(other)
-    if meant_column.typed is None or any(is_aggregate(each) for each in other.walk()):
+    if meant_column.typed is None or any(is_aggregate(part) for part in other.walk()):
         return False
     return meant_column.typed == rows.read(other)
 
@@ -158,22 +158,22 @@ def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Resu
     spelt = rows.relation.spellings
     plain = Results(rows, {typed.expression: typed for typed in keys})
     names: dict[Expression, str] = {}
-    taken = [each.alias for each in listed if each.alias is not None]
-    for each in listed:
-        key = None if each.interval else plain.key(each.node)
+    used = [item.alias for item in listed if item.alias is not None]
+    for item in listed:
+        key = None if item.interval else plain.key(item.node)
         if key is None:
             continue
         if key.expression in names:
             raise UnsafeQuery(f"{names[key.expression]!r} is selected twice. Keep one.")
-        if each.alias is None:
-            names[key.expression] = free_name(default_name(key.expression, spelt), taken)
-            taken.append(names[key.expression])
+        if item.alias is None:
+            names[key.expression] = free_name(default_name(key.expression, spelt), used)
+            used.append(names[key.expression])
         else:
-            names[key.expression] = each.alias
+            names[key.expression] = item.alias
     for typed in keys:
         if typed.expression not in names:
-            names[typed.expression] = free_name(default_name(typed.expression, spelt), taken)
-            taken.append(names[typed.expression])
+            names[typed.expression] = free_name(default_name(typed.expression, spelt), used)
+            used.append(names[typed.expression])
     fields = {
         typed.expression: replace(typed, expression=Field(names[typed.expression]))
         for typed in keys
@@ -212,7 +212,7 @@ def _interval(item: Item, side: str, noisy: dict[str, Made]) -> IntervalEnd:
     name = bare_name(arguments[0]) if len(arguments) == 1 else ""
     what = f"{str(item.node.this).upper()}{where_in_text(item.node)}"
     if name.casefold() not in noisy:
-        names = [each.output.name for each in noisy.values()]
+        names = [column.output.name for column in noisy.values()]
         raise UnsafeQuery(
             f"{what} takes the alias of an aggregate in the SELECT list. "
             f"{nearest(name[:60], names, spelt=sql_name)}"
@@ -236,7 +236,7 @@ def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...
     >>> outputs(items(select.expressions), Results(Rows(Relation.of(Table("t"), "t"))))[1]
     ('count', 'value')
     """
-    taken = [each.alias for each in listed if each.alias] + [
+    used = [item.alias for item in listed if item.alias] + [
         str(default_name(key.expression)) for key in results.keys.values()
     ]
     spelt = results.rows.relation.spellings
@@ -244,25 +244,25 @@ def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...
     columns: dict[int, str] = {}
 
     def add(item: Item, typed: Typed) -> None:
-        name = item.alias or free_name(default_name(typed.expression, spelt), taken)
-        taken.append(name)
+        name = item.alias or free_name(default_name(typed.expression, spelt), used)
+        used.append(name)
         noisy[id(item)] = Made(Output(name, typed.expression), typed)
         columns[id(item)] = name
 
-    for each in [each for each in listed if not each.interval]:
-        key = results.key(each.node)
+    for item in [item for item in listed if not item.interval]:
+        key = results.key(item.node)
         if key is None:
-            add(each, _output(each, results))
+            add(item, _output(item, results))
         else:
-            columns[id(each)] = default_name(key.expression)
-    by_name = {each.output.name.casefold(): each for each in noisy.values()}
-    for each in [each for each in listed if each.interval]:
-        add(each, Typed(_interval(each, each.interval or "", by_name), Kind.NUMBER))
+            columns[id(item)] = default_name(key.expression)
+    by_name = {column.output.name.casefold(): column for column in noisy.values()}
+    for item in [item for item in listed if item.interval]:
+        add(item, Typed(_interval(item, item.interval or "", by_name), Kind.NUMBER))
     if not noisy:
         raise UnsafeQuery(
             "the question asks for no aggregate. Add COUNT(*), SUM or AVG to the SELECT list."
         )
-    order = [id(each) for each in listed]
-    return tuple(noisy[each] for each in order if each in noisy), tuple(
-        columns[each] for each in order
+    order = [id(item) for item in listed]
+    return tuple(noisy[place] for place in order if place in noisy), tuple(
+        columns[place] for place in order
     )

@@ -49,7 +49,7 @@ def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
             f"the question names no table{where_in_text(select)}. Add FROM and a table."
         )
     only(clause, "this")
-    relation = _one(clause.this, known, subquery)
+    relation = _read_source(clause.this, known, subquery)
     for node in select.args.get("joins") or []:
         relation = _join(relation, node, known, subquery)
         if len(list(scans(relation.source))) > _MOST_SCANS:
@@ -60,11 +60,11 @@ def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
     return relation
 
 
-def _one(node: "Expr", known: Known, subquery: Subquery) -> Relation:
+def _read_source(node: "Expr", known: Known, subquery: Subquery) -> Relation:
     kind = type(node).__name__
     if kind == "Subquery" and type(node.this).__name__ == "Select":
         only(node, "this", "alias")
-        return subquery(node.this, known).called(_alias(node) or "")
+        return subquery(node.this, known).give_alias(_alias(node) or "")
     if kind == "Subquery":
         raise refuse(node, "Write FROM a JOIN b ON ... without parentheses around the join.")
     if kind != "Table":
@@ -74,8 +74,8 @@ def _one(node: "Expr", known: Known, subquery: Subquery) -> Relation:
         raise refuse(node.this, "Ask about a table by its name.")
     name = str(node.this.this)
     if name.casefold() in known.queries:
-        return known.queries[name.casefold()].called(_alias(node) or name)
-    tables = {each.casefold(): table for each, table in known.tables.items()}
+        return known.queries[name.casefold()].give_alias(_alias(node) or name)
+    tables = {name.casefold(): table for name, table in known.tables.items()}
     if name.casefold() not in tables:
         raise UnsafeQuery(
             f"there is no table {name[:60]!r}{where_in_text(node)}. "
@@ -106,10 +106,10 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
             f"{written[:60]} JOIN{where_in_text(node)} is not supported here. "
             "Write JOIN ... ON, or LEFT JOIN with a public table."
         )
-    right = _one(node.this, known, subquery)
+    right = _read_source(node.this, known, subquery)
     _tell_apart(left, right, node)
-    taken = [*left.spellings, *(each.name for each in left.units)]
-    right = rename_taken(right, taken)
+    used = [*left.spellings, *(unit.name for unit in left.units)]
+    right = rename_taken(right, used)
     pairs = _pairs(left, right, node)
     if side and right.population is not None:
         raise UnsafeQuery(
@@ -119,13 +119,13 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
     on = _check_pairs(left, right, pairs, node)
     source = Join("left" if side else "inner", left.source, right.source, on)
     private = left if left.population is not None else right
-    columns = (*left.columns, *_shown(left, right, node))
+    columns = (*left.columns, *_show_columns(left, right, node))
     return Relation(source, columns, private.population, private.unit)
 
 
 def _tell_apart(left: Relation, right: Relation, node: "Expr") -> None:
-    tables = {each.table.casefold() for each in left.columns}
-    twin = [each.table for each in right.columns if each.table.casefold() in tables]
+    tables = {column.table.casefold() for column in left.columns}
+    twin = [column.table for column in right.columns if column.table.casefold() in tables]
     if twin and twin[0]:
         raise UnsafeQuery(
             f"two tables are called {twin[0][:60]!r}{where_in_text(node)}. Give each an alias: "
@@ -133,33 +133,34 @@ def _tell_apart(left: Relation, right: Relation, node: "Expr") -> None:
         )
 
 
-def _shown(left: Relation, right: Relation, node: "Expr") -> list[Visible]:
-    merged = {str(each.this).casefold() for each in node.args.get("using") or []}
-    units = {each.name.casefold() for each in left.units}
+def _show_columns(left: Relation, right: Relation, node: "Expr") -> list[Visible]:
+    merged = {str(name.this).casefold() for name in node.args.get("using") or []}
+    units = {unit.name.casefold() for unit in left.units}
     shown = []
-    for each in right.columns:
-        name = each.name.casefold()
+    for column in right.columns:
+        name = column.name.casefold()
         # Both sides hold the same value, so the name alone means either.
-        twin = name in merged or (each.typed is None and name in units)
-        shown.append(replace(each, reach="qualified") if twin and each.reach == "bare" else each)
+        twin = name in merged or (column.typed is None and name in units)
+        hidden = twin and column.reach == "bare"
+        shown.append(replace(column, reach="qualified") if hidden else column)
     return shown
 
 
 def _pairs(left: Relation, right: Relation, node: "Expr") -> list[tuple[Visible, Visible]]:
     using, condition = node.args.get("using"), node.args.get("on")
     if using:
-        return [_use_column(left, right, each) for each in using]
+        return [_use_column(left, right, name) for name in using]
     if condition is None:
         raise UnsafeQuery(f"a comma in FROM{where_in_text(node)} {_NO_ON}.")
     both = Relation(left.source, (*left.columns, *right.columns), None, None)
-    return [_equate(both, left, right, each) for each in _equalities(condition)]
+    return [_equate(both, left, right, equality) for equality in _equalities(condition)]
 
 
 def _use_column(left: Relation, right: Relation, node: "Expr") -> tuple[Visible, Visible]:
     if type(node).__name__ != "Identifier":
         raise refuse(node, "Write USING (column).")
     name = str(node.this)
-    sides = left.named(name), right.named(name)
+    sides = left.find_all(name), right.find_all(name)
     for relation, columns in zip((left, right), sides, strict=True):
         if len(columns) != 1:
             listed = "is in several tables" if columns else "is not there"
@@ -244,10 +245,10 @@ def _check_pairs(
 
 
 def _same_people(left: Relation, right: Relation, node: "Expr") -> None:
-    for each in (left, right):
-        if each.unit is None:
+    for side in (left, right):
+        if side.unit is None:
             raise UnsafeQuery(
-                f"{next(scans(each.source))} has no unit{where_in_text(node)}: each row is one "
+                f"{next(scans(side.source))} has no unit{where_in_text(node)}: each row is one "
                 "person, so nothing says which rows of another private table are theirs. Join it "
                 "only with public tables."
             )

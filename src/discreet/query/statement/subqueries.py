@@ -44,7 +44,7 @@ class _Shown:
     made: list[tuple[str, Expression]] = field(default_factory=list)
 
     def add(self, name: str, typed: Typed | None, node: "Expr") -> None:
-        if name.casefold() in {each.name.casefold() for each in self.columns}:
+        if name.casefold() in {column.name.casefold() for column in self.columns}:
             raise UnsafeQuery(
                 f"a subquery shows two columns called {name[:60]!r}{where_in_text(node)}. "
                 "Name the columns, and give one of them an alias."
@@ -74,7 +74,7 @@ def common_tables(clause: "Expr | None", tables: Mapping[str, Table]) -> Mapping
     if type(clause).__name__ != "With":
         raise refuse(clause)
     only(clause, "expressions")
-    registered = {each.casefold() for each in tables}
+    registered = {table.casefold() for table in tables}
     for node in clause.expressions:
         if type(node).__name__ != "CTE":
             raise refuse(node)
@@ -123,8 +123,8 @@ def _filter_rows(listed: tuple[Item, ...], rows: Rows, where: Expression | None)
     for item in listed:
         stars = _star(item, relation)
         if stars is not None:
-            for each in stars:
-                shown.add(each.name, each.typed, item.node)
+            for star in stars:
+                shown.add(star.name, star.typed, item.node)
             continue
         if type(item.node).__name__ == "Column":
             column = relation.find(item.node)
@@ -142,9 +142,9 @@ def _filter_rows(listed: tuple[Item, ...], rows: Rows, where: Expression | None)
 
 def _name(shown: _Shown, unnamed: Iterable[tuple[Item, Typed]], relation: Relation) -> None:
     for item, typed in unnamed:
-        taken = [each.name for each in shown.columns]
+        used = [column.name for column in shown.columns]
         name = default_name(typed.expression, relation.spellings)[:_LONGEST]
-        shown.add(free_name(name, taken), typed, item.node)
+        shown.add(free_name(name, used), typed, item.node)
 
 
 def _star(item: Item, relation: Relation) -> list[Visible] | None:
@@ -157,9 +157,9 @@ def _star(item: Item, relation: Relation) -> list[Visible] | None:
     only(node)
     reach = ("bare", "qualified") if table else ("bare",)
     columns = [
-        each
-        for each in relation.columns
-        if each.reach in reach and (not table or each.table.casefold() == table.casefold())
+        column
+        for column in relation.columns
+        if column.reach in reach and (not table or column.table.casefold() == table.casefold())
     ]
     if item.alias or not columns:
         raise refuse(node, "Name the columns.")
@@ -167,7 +167,7 @@ def _star(item: Item, relation: Relation) -> list[Visible] | None:
 
 
 def _compute(item: Item, rows: Rows) -> Typed:
-    if any(is_aggregate(each) for each in item.node.walk()):
+    if any(is_aggregate(part) for part in item.node.walk()):
         raise UnsafeQuery(
             f"an aggregate in a subquery without GROUP BY{where_in_text(item.node)} mixes people "
             "before noise is added. GROUP BY the unit, or ask for it directly."
@@ -190,7 +190,7 @@ def _per_unit(
     relation, shown = rows.relation, _Shown()
     others = tuple(item for item in listed if not _is_unit(item.node, relation))
     results = scope(others, _keys(group, listed, rows), rows)
-    keys = _inside(results.keys, relation)
+    keys = _rename_keys(results.keys, relation)
     place = Unit(rows, keys)
     unnamed: list[tuple[Item, Typed]] = []
     for item in listed:
@@ -209,14 +209,14 @@ def _per_unit(
     return Relation(source, tuple(shown.columns), relation.population, relation.unit)
 
 
-def _inside(keys: Mapping[Expression, Typed], relation: Relation) -> dict[Expression, Typed]:
+def _rename_keys(keys: Mapping[Expression, Typed], relation: Relation) -> dict[Expression, Typed]:
     """The keys under names that mean no other column of the source."""
-    taken = list(relation.spellings)
+    used = list(relation.spellings)
     inside: dict[Expression, Typed] = {}
     for expression, key in keys.items():
         if not isinstance(expression, Field):
-            name = free_name(default_name(expression, relation.spellings)[:_LONGEST], taken)
-            taken.append(name)
+            name = free_name(default_name(expression, relation.spellings)[:_LONGEST], used)
+            used.append(name)
             inside[expression] = replace(key, expression=Field(name))
         else:
             inside[expression] = replace(key, expression=expression)
@@ -233,7 +233,7 @@ def _keys(group: "Expr", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, .
     nodes = [resolve_term(node, listed, rows) for node in group.expressions]
     further = [node for node in nodes if not _is_unit(node, rows.relation)]
     if len(further) == len(nodes):
-        raise _without_unit(rows.relation, group)
+        raise _refuse_without_unit(rows.relation, group)
     return tuple(dict.fromkeys(_read_key(node, rows) for node in further))
 
 
@@ -250,7 +250,7 @@ def _is_unit(node: "Expr", relation: Relation) -> bool:
     return relation.find(node).typed is None
 
 
-def _without_unit(relation: Relation, group: "Expr") -> UnsafeQuery:
+def _refuse_without_unit(relation: Relation, group: "Expr") -> UnsafeQuery:
     what = f"a subquery grouped without the unit{where_in_text(group)}"
     if relation.population is None:
         return UnsafeQuery(

@@ -53,10 +53,10 @@ _AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
 _TYPES = "Write types without a size, and dates as DATE '2024-01-31'."
 
 
-def _size(text: str) -> None:
-    given: object = text
-    if not isinstance(given, str):
-        raise UnsafeQuery(f"a question is text, not {type(given).__name__}.")
+def _check_size(text: str) -> None:
+    raw: object = text
+    if not isinstance(raw, str):
+        raise UnsafeQuery(f"a question is text, not {type(raw).__name__}.")
     size = len(text) if len(text) > _LARGEST_TEXT else len(text.encode("utf-8", "replace"))
     if size > _LARGEST_TEXT:
         raise UnsafeQuery(
@@ -132,7 +132,7 @@ def _joins(words: list["Token"]) -> None:
             waiting[-1] = token if kind == "JOIN" else None
 
 
-def _truncation(words: list["Token"], place: int) -> None:
+def _check_truncation(words: list["Token"], place: int) -> None:
     # sqlglot reads DATE_TRUNC(d, MONTH) as truncation of "month" to the unit "d".
     following = [token.token_type.name for token in words[place + 1 : place + 4]]
     if following[1:] != ["STRING", "COMMA"]:
@@ -142,7 +142,7 @@ def _truncation(words: list["Token"], place: int) -> None:
         )
 
 
-def _call(words: list["Token"], place: int) -> None:
+def _check_call(words: list["Token"], place: int) -> None:
     token = words[place]
     name = token.text.upper()
     if words[place + 1 : place + 2] == [] or words[place + 1].token_type.name != "L_PAREN":
@@ -156,7 +156,7 @@ def _call(words: list["Token"], place: int) -> None:
         hint = FUNCTION_HINTS.get(name) or nearest(name[:60], _FUNCTIONS)
         raise UnsafeQuery(f"{name[:60]}() (line {token.line}) is not supported here. {hint}")
     if name == "DATE_TRUNC":
-        _truncation(words, place)
+        _check_truncation(words, place)
 
 
 def _check_glued(before: "Token", token: "Token") -> None:
@@ -170,7 +170,7 @@ def _check_glued(before: "Token", token: "Token") -> None:
 def _check_place(words: list["Token"], place: int) -> None:
     token, before = (
         words[place],
-        [each.token_type.name for each in words[max(0, place - 2) : place]],
+        [word.token_type.name for word in words[max(0, place - 2) : place]],
     )
     if token.token_type.name == "WITH":
         raise UnsafeQuery(
@@ -257,7 +257,7 @@ different people. Write JOIN ... ON a.unit = b.unit.
         if token.token_type.name == "NUMBER":
             _number(token)
         _check_allowed(token, known)
-        _call(words, place)
+        _check_call(words, place)
     _joins(words)
 
 
@@ -291,7 +291,7 @@ def tokens(text: str) -> list["Token"]:
     >>> [each.text for each in tokens("SELECT COUNT(*) -- all")]
     ['SELECT', 'COUNT', '(', '*', ')']
     """
-    _size(text)
+    _check_size(text)
     words = _tokenize(text)
     if len(words) > _MOST_TOKENS:
         raise UnsafeQuery(

@@ -11,6 +11,7 @@ from discreet.schema.format import Format
 __all__ = [
     "DATES",
     "MISSING",
+    "are_mixed_numbers",
     "fit_patterns",
     "is_eight_digits",
     "is_iso_day",
@@ -18,7 +19,6 @@ __all__ = [
     "is_truth",
     "is_typed",
     "is_whole",
-    "mixed_numbers",
     "moments",
     "most",
     "number_marks",
@@ -56,14 +56,14 @@ _ENOUGH = 0.8  # of a column's cells that are not missing
 _TRIED = 50  # cells of a column that patterns are tried on
 
 
-def _grouped(decimal: str, thousands: str) -> "re.Pattern[str]":
+def _group_pattern(decimal: str, thousands: str) -> "re.Pattern[str]":
     """Groups of three digits with marks between them; a zero begins no such number."""
     mark = _SIGNS.get(thousands, thousands)
     return re.compile(rf"[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+(\{decimal}[0-9]*)?")
 
 
 _GROUPED = {
-    marks: _grouped(*marks)
+    marks: _group_pattern(*marks)
     for marks in ((".", ","), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'"))
 }
 
@@ -131,7 +131,7 @@ def is_typed(cells: Sequence[str]) -> bool:
     """
     return (
         any(most(cells, form) for form in (_POINT, _COMMA, *_GROUPED.values()))
-        or mixed_numbers(cells)
+        or are_mixed_numbers(cells)
         or is_iso_day(cells)
         or is_iso_moment(cells)
         or fit_patterns(cells, DATES) is not None
@@ -140,10 +140,10 @@ def is_typed(cells: Sequence[str]) -> bool:
     )
 
 
-def mixed_numbers(cells: Sequence[str]) -> bool:
+def are_mixed_numbers(cells: Sequence[str]) -> bool:
     """Whether most cells are numbers with any marks, and no days.
 
-    >>> mixed_numbers(["1,5", "2.000"]), mixed_numbers(["31.12.2024"])
+    >>> are_mixed_numbers(["1,5", "2.000"]), are_mixed_numbers(["31.12.2024"])
     (True, False)
     """
     return most(cells, _ANY_NUMBER) and not fit_patterns(cells, DATES)
@@ -198,7 +198,7 @@ def number_marks(columns: Iterable[Sequence[str]], decimal: str) -> tuple[str, s
     numbers = [
         cell
         for cells in columns
-        if mixed_numbers(cells)
+        if are_mixed_numbers(cells)
         for cell in cells
         if _ANY_NUMBER.fullmatch(cell) and not _WHOLE.fullmatch(cell)
     ]

@@ -138,7 +138,7 @@ def _encoding(start: bytes) -> str:
     if damaged == 0 or damaged < whole:
         return "utf-8"
     undefined = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
-    return "latin-1" if any(each in start for each in undefined) else "cp1252"
+    return "latin-1" if any(code in start for code in undefined) else "cp1252"
 
 
 def _delimiter(lines: Sequence[str]) -> str:
@@ -151,8 +151,8 @@ def _delimiter(lines: Sequence[str]) -> str:
         if not widths:
             return (0.0, 0, 0)
         width, count = widths.most_common(1)[0]
-        left = sum(any(other in cell for other in _DELIMITERS[1:]) for row in rows for cell in row)
-        return (count / len(rows), -left, width)
+        signs = sum(any(other in cell for other in _DELIMITERS[1:]) for row in rows for cell in row)
+        return (count / len(rows), -signs, width)
 
     if not lines:
         return ","
@@ -188,15 +188,15 @@ columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
     """
     cells = {name: _cells(rows, place) for place, name in enumerate(names)}
     missing: dict[str, None] = {}
-    left: dict[str, list[str]] = {}
+    present: dict[str, list[str]] = {}
     known = (*MISSING, *declared.get("missing", ()))
-    for name, given in cells.items():
-        left[name] = [cell for cell in given if cell.strip() not in known]
-        if is_typed(_strip(left[name])):
-            missing |= dict.fromkeys(cell.strip() for cell in given if cell.strip() in MISSING)
+    for name, column in cells.items():
+        present[name] = [cell for cell in column if cell.strip() not in known]
+        if is_typed(_strip(present[name])):
+            missing |= dict.fromkeys(cell.strip() for cell in column if cell.strip() in MISSING)
         else:
-            left[name] = given
-    texts = {name: _strip(given) for name, given in left.items()}
+            present[name] = column
+    texts = {name: _strip(column) for name, column in present.items()}
     days, times, doubts = _patterns(texts)
     dotted = any(pattern.startswith("%d.%m.") for pattern in days)
     usual = "," if dotted and marks.delimiter not in ("", ",") else "."
@@ -217,10 +217,10 @@ columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
             "Write such texts on one line in the source, if you can"
         )
     doubts += [f"{word} may be a code for missing" for word in missing if _is_code(word)]
-    columns = tuple((name, _type(left[name], guessed)) for name in names)
+    columns = tuple((name, _type(present[name], guessed)) for name in names)
     numbers = [text for name, kind in columns if kind in _NUMBERS for text in texts[name]]
     for name, kind in columns:
-        said = _unread(left[name], kind, guessed) if kind != "VARCHAR" else _looks(texts[name])
+        said = _unread(present[name], kind, guessed) if kind != "VARCHAR" else _looks(texts[name])
         if kind in _NUMBERS:
             said += _both_ways(texts[name], numbers, guessed)
         doubts += [f"{name}: {doubt}" for doubt in said]
@@ -261,7 +261,7 @@ def _type(cells: Sequence[str], given: Format) -> str:
     if _share(texts, "DOUBLE", given) < _ENOUGH:
         return "VARCHAR"
     fractions = [read_cell(cell, "DOUBLE", given) or "" for cell in texts]
-    return "DOUBLE" if any("." in each or "e" in each.lower() for each in fractions) else "BIGINT"
+    return "DOUBLE" if any("." in text or "e" in text.lower() for text in fractions) else "BIGINT"
 
 
 def _is_moment(texts: Sequence[str], kind: str, given: Format) -> bool:
@@ -351,8 +351,8 @@ def _choose(fits: Sequence[_Fit]) -> list[str]:
     """Put one pattern of each column among those that were found; and what may be wrong with it."""
     doubts: list[str] = []
     # Where days and months can be distinguished comes first: other columns are most likely alike.
-    for name, fit, chosen in sorted(fits, key=lambda each: _is_open(each[1])):
-        pattern = next((each for each in fit if each in chosen), fit[0])
+    for name, fit, chosen in sorted(fits, key=lambda found: _is_open(found[1])):
+        pattern = next((known for known in fit if known in chosen), fit[0])
         settled = pattern in chosen
         swapped = _swap(pattern)
         if swapped != pattern and swapped in chosen:

@@ -95,10 +95,6 @@ def guess_header(rows: Sequence[_Row]) -> Heading:
     return Heading(header=header, doubts=doubts, width=max(1, width))
 
 
-def _filled(cells: Sequence[str]) -> int:
-    return sum(bool(cell.strip()) for cell in cells)
-
-
 def _width(cells: Sequence[str]) -> int:
     return max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
 
@@ -113,7 +109,7 @@ def _titles(rows: Sequence[_Row]) -> int:
     count = 0
     for _, cells in rows[:_MOST_TITLES]:
         comment = bool(cells) and cells[0].lstrip().startswith(_COMMENTS) and _width(cells) < usual
-        if not comment and _filled(cells) > most:
+        if not comment and sum(bool(cell.strip()) for cell in cells) > most:
             break
         count += 1
     below = widths[count:]
@@ -136,12 +132,12 @@ def _votes(first: Sequence[str], below: Sequence[Sequence[str]]) -> _Votes:
     series = _is_series([cell.strip() for cell in first if is_whole(cell.strip())])
     # Names may come again where files were put together; a row's cells come in other rows too.
     below = [cells for cells in below if [*cells] != [*first]]
-    for place, given in enumerate(first):
-        cell = given.strip()
+    for place, first_cell in enumerate(first):
+        cell = first_cell.strip()
         if not cell or cell in MISSING:
             continue
-        cells = [each[place].strip() for each in below if place < len(each)]
-        cells = [each for each in cells if each and each not in MISSING]
+        cells = [row[place].strip() for row in below if place < len(row)]
+        cells = [cell for cell in cells if cell and cell not in MISSING]
         if cells and is_truth(cells):
             names += not is_truth([cell])
             row += len(cell) > 1 and is_truth([cell])

@@ -26,7 +26,7 @@ def with_bounds(text: str, column: str, lower: Fraction, upper: Fraction) -> str
         end: decimal_literal(value, f"{column}: {end}")
         for end, value in (("lower", lower), ("upper", upper))
     }
-    wanted = _wanted(text, column, ends)
+    wanted = _amend_document(text, column, ends)
     if wanted is None:
         return None
     entry = re.compile(rf"\s*([\"']?){re.escape(column)}\1\s*=\s*\{{")
@@ -55,7 +55,7 @@ def _document(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _wanted(text: str, column: str, ends: dict[str, str]) -> dict[str, Any] | None:
+def _amend_document(text: str, column: str, ends: dict[str, str]) -> dict[str, Any] | None:
     """What the amended text should say."""
     document = _document(text) or {}
     columns = document.get("columns")

@@ -22,18 +22,18 @@ def read_format(table: str, section: Mapping[str, Any]) -> Format:
     Traceback (most recent call last):
     discreet.errors.SchemaError: visits: [format]: unknown key 'decimel'. Did you mean 'decimal'?
     """
-    known_keys(section, [each.name for each in fields(Format)], f"{table}: [format]", "key")
-    given = dict(section)
+    known_keys(section, [field.name for field in fields(Format)], f"{table}: [format]", "key")
+    marks = dict(section)
     for name in _LISTS:
-        if isinstance(given.get(name), str):
-            given[name] = (given[name],)
-        elif isinstance(given.get(name), list):
-            given[name] = tuple(given[name])
-    encoding = given.get("encoding")
+        if isinstance(marks.get(name), str):
+            marks[name] = (marks[name],)
+        elif isinstance(marks.get(name), list):
+            marks[name] = tuple(marks[name])
+    encoding = marks.get("encoding")
     if isinstance(encoding, str):
-        given["encoding"] = _OTHER_NAMES.get(encoding.casefold(), encoding.casefold())
+        marks["encoding"] = _OTHER_NAMES.get(encoding.casefold(), encoding.casefold())
     try:
-        return Format(**given)
+        return Format(**marks)
     except SchemaError as error:
         raise SchemaError(f"{table}: {error}") from None
 

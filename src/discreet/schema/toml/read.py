@@ -121,12 +121,12 @@ def _toml(text: str, where: str) -> dict[str, Any]:
     except RecursionError:
         raise SchemaError(f"{where}: brackets are nested too deeply.") from None
     except ValueError as error:  # malformed TOML, or an integer of thousands of digits
-        left = [
+        unfilled = [
             str(number) for number, line in enumerate(text.splitlines(), start=1) if marks_in(line)
         ]
-        if left:
+        if unfilled:
             raise SchemaError(
-                f"{where}: {FILL_IN} is left on line {', '.join(left)}. "
+                f"{where}: {FILL_IN} is left on line {', '.join(unfilled)}. "
                 "Write a value in its place, or delete the line."
             ) from None
         raise SchemaError(f"{where}: not valid TOML: {error}.") from None
@@ -180,19 +180,19 @@ def _kind(name: str, document: Mapping[str, Any], facts: Mapping[str, Any]) -> s
     if kind not in TABLE_KINDS:
         raise SchemaError(f"{name}: kind is {kind!r}. {nearest(str(kind), TABLE_KINDS)}")
     if kind == "private":
-        given = [key for key in _LOOKUP if key in facts]
-        if given:
+        misplaced = [key for key in _LOOKUP if key in facts]
+        if misplaced:
             raise SchemaError(
-                f"{name}: only a public table has {given[0]}. Leave it out, or write "
+                f"{name}: only a public table has {misplaced[0]}. Leave it out, or write "
                 'kind = "public" if the table is about nobody.'
             )
         return "private"
-    given = [key for key in _ABOUT_PEOPLE if key in facts]
-    given += ["budget"] if "budget" in document else []
-    if given:
+    misplaced = [key for key in _ABOUT_PEOPLE if key in facts]
+    misplaced += ["budget"] if "budget" in document else []
+    if misplaced:
         raise SchemaError(
-            f"{name}: a public table protects nobody and has no {given[0]}. "
-            f"Leave {given[0]} out, or kind if the table is about people."
+            f"{name}: a public table protects nobody and has no {misplaced[0]}. "
+            f"Leave {misplaced[0]} out, or kind if the table is about people."
         )
     return "public"
 
@@ -200,7 +200,7 @@ def _kind(name: str, document: Mapping[str, Any], facts: Mapping[str, Any]) -> s
 def _key(name: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
     key = facts.get("key", ())
     names = (key,) if isinstance(key, str) else key
-    if not isinstance(names, list | tuple) or not all(isinstance(each, str) for each in names):
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise SchemaError(
             f'{name}: key is {key!r}; write the name of a column, key = "code", or a list of them.'
         )
@@ -228,11 +228,11 @@ def _rows_per_unit(name: str, facts: Mapping[str, Any]) -> Any:
 
 
 def _relation(name: str, facts: Mapping[str, Any]) -> Relation:
-    given = facts.get("neighbours", Relation.ADD_REMOVE)
+    relation = facts.get("neighbours", Relation.ADD_REMOVE)
     known = [relation.value for relation in Relation]
-    if given not in known:
-        raise SchemaError(f"{name}: neighbours is {given!r}. {nearest(str(given), known)}")
-    return Relation(given)
+    if relation not in known:
+        raise SchemaError(f"{name}: neighbours is {relation!r}. {nearest(str(relation), known)}")
+    return Relation(relation)
 
 
 def _budget(name: str, limits: Mapping[str, Any]) -> Budget:

@@ -6,15 +6,14 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.curator.snapshot import tables_of
-from discreet.ledger.account import Account, Holder
-from discreet.plan.pipeline import Plan
+from discreet.ledger.account import Holder
 from discreet.report.values import account_values, adoption_values
 from discreet.report.words import refusal_of
 from discreet.schema.described import Tables
 from discreet.server.accounts import Identity, Role
 from discreet.server.api.forms import QueryForm, QuestionForm, prices_of
 from discreet.server.api.jobs import Jobs
-from discreet.server.context import ServerContext, analyst, desk_of, gated, signed_in
+from discreet.server.context import ServerContext, analyst, identify, require, server_of
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
@@ -22,7 +21,7 @@ from discreet.server.problems import Problem
 __all__ = ["analyst_routes"]
 
 _Analyst = Annotated[Identity, Depends(analyst)]
-_Anyone = Annotated[Identity, Depends(signed_in)]
+_Anyone = Annotated[Identity, Depends(identify)]
 _Receipt = Annotated[str, Path(pattern=r"^[0-9a-f]{20}$")]
 _Name = Annotated[str, Path(min_length=1, max_length=100)]
 _Job = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
@@ -35,12 +34,14 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     """
     routes = APIRouter(tags=["analyst"])
 
-    @gated(analyst)
-    def query(desk: ServerContext, form: QueryForm, who: Identity) -> Any:
+    @require(analyst)
+    def query(server: ServerContext, form: QueryForm, who: Identity) -> Any:
         if not form.wait:
-            started = jobs.start(desk, who, form)
+            started = jobs.start(server, who, form)
             return JSONResponse(started, 202, {"Location": f"/api/v1/jobs/{started['job']}"})
-        return _asked(desk, who, form)
+        answer = server.session(who).sql(form.sql, key=form.key, **prices_of(form))
+        server.count("answers", "free" if answer.free else "charged")
+        return server.describe_answer(who, answer)
 
     async def job(request: Request, name: _Job, who: _Analyst) -> dict[str, Any]:
         status = jobs.find(who.name, name)
@@ -48,12 +49,12 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
             raise Problem("not-found")
         if status["state"] != "done":
             return status
-        desk = desk_of(request)
+        server = server_of(request)
 
         def shown() -> dict[str, Any]:
-            return desk.shown(who, desk.recalled(who, status["answer"]))
+            return server.describe_answer(who, server.recall(who, status["answer"]))
 
-        return {**status, "answer": await desk.gate.run(who.name, shown)}
+        return {**status, "answer": await server.gate.run(who.name, shown)}
 
     routes.add_api_route(  # first, since most requests are for it
         "/queries",
@@ -80,98 +81,84 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     return routes
 
 
-def _asked(desk: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any]:
-    answer = desk.session(who).sql(form.sql, key=form.key, **prices_of(form))
-    desk.count("answers", "free" if answer.free else "charged")
-    return desk.shown(who, answer)
+@require(identify)
+def _tables(server: ServerContext, who: Identity) -> list[dict[str, Any]]:
+    tables = _find_tables(server, who)
+    return [dict(table) for table in tables.values()]
 
 
-@gated(signed_in)
-def _tables(desk: ServerContext, who: Identity) -> list[dict[str, Any]]:
-    tables = _described(desk, who)
-    return [dict(each) for each in tables.values()]
-
-
-@gated(signed_in)
-def _table(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-    tables = _described(desk, who)
+@require(identify)
+def _table(server: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
+    tables = _find_tables(server, who)
     if name not in tables:
         raise Problem("not-found")
     return dict(tables[name])
 
 
-def _described(desk: ServerContext, who: Identity) -> Tables:
+def _find_tables(server: ServerContext, who: Identity) -> Tables:
     own = who.name if who.role is Role.ANALYST else None
-    return tables_of(desk.curator.ledger, desk.curator.tables.values(), own)
+    return tables_of(server.curator.ledger, server.curator.tables.values(), own)
 
 
-@gated(analyst)
-def _explain(desk: ServerContext, form: QuestionForm, who: Identity) -> dict[str, Any]:
-    plan = desk.session(who).explain(form.sql, **prices_of(form))
-    accounts = _accounts(desk, who, plan)
+@require(analyst)
+def _explain(server: ServerContext, form: QuestionForm, who: Identity) -> dict[str, Any]:
+    plan = server.session(who).explain(form.sql, **prices_of(form))
+    payers = server.curator.ledger.payers(population=plan.table.population, analyst=who.name)
     return {
-        **desk.explained(plan, form.count),
-        "admitted": refusal_of(plan.cost, *accounts) is None,
-        "remaining": {each.holder.value: account_values(each)["remaining"] for each in accounts},
+        **server.describe_plan(plan, form.count),
+        "admitted": refusal_of(plan.cost, *payers) is None,
+        "remaining": {own.holder.value: account_values(own)["remaining"] for own in payers},
     }
 
 
-def _accounts(desk: ServerContext, who: Identity, plan: Plan) -> tuple[Account, Account]:
-    ledger = desk.curator.ledger
-    return (
-        ledger.account(Holder.POPULATION, plan.table.population),
-        ledger.account(Holder.ANALYST, who.name),
-    )
-
-
-@gated(analyst)
-def _budget(desk: ServerContext, who: Identity) -> dict[str, Any]:
-    account = desk.curator.ledger.account(Holder.ANALYST, who.name)
-    adopted = adoption_values(desk.curator.vault.history.adopted(who.name))
+@require(analyst)
+def _budget(server: ServerContext, who: Identity) -> dict[str, Any]:
+    account = server.curator.ledger.account(Holder.ANALYST, who.name)
+    adopted = adoption_values(server.curator.vault.history.find_adoption(who.name))
     return {**account_values(account), "adopted": adopted}
 
 
-@gated(analyst)
+@require(analyst)
 def _answers(
-    desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+    server: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    answers = desk.answers(who, after=after, limit=limit + 1)
-    numbers = [each["number"] for each in answers]
+    answers = server.answers(who, after=after, limit=limit + 1)
+    numbers = [answer["number"] for answer in answers]
     return with_next(response, "/api/v1/answers", answers, numbers, limit)
 
 
-@gated(analyst)
+@require(analyst)
 def _history(
-    desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+    server: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    charges = desk.history(who, after=after, limit=limit + 1)
-    numbers = [each["number"] for each in charges]
+    charges = server.history(who, after=after, limit=limit + 1)
+    numbers = [charge["number"] for charge in charges]
     return with_next(response, "/api/v1/history", charges, numbers, limit)
 
 
-@gated(analyst)
-def _answer(desk: ServerContext, receipt: _Receipt, who: Identity) -> dict[str, Any]:
-    return desk.shown(who, desk.recalled(who, receipt))
+@require(analyst)
+def _answer(server: ServerContext, receipt: _Receipt, who: Identity) -> dict[str, Any]:
+    return server.describe_answer(who, server.recall(who, receipt))
 
 
-@gated(analyst)
-def _csv(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
-    return csv_of(desk.recalled(who, receipt))
+@require(analyst)
+def _csv(server: ServerContext, receipt: _Receipt, who: Identity) -> Response:
+    return csv_of(server.recall(who, receipt))
 
 
-@gated(analyst)
-def _png(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
-    return picture_of(desk.recalled(who, receipt), "png")
+@require(analyst)
+def _png(server: ServerContext, receipt: _Receipt, who: Identity) -> Response:
+    return picture_of(server.recall(who, receipt), "png")
 
 
-@gated(analyst)
-def _svg(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
-    return picture_of(desk.recalled(who, receipt), "svg")
+@require(analyst)
+def _svg(server: ServerContext, receipt: _Receipt, who: Identity) -> Response:
+    return picture_of(server.recall(who, receipt), "svg")
 
 
-@gated(analyst)
-def _notebook(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
-    return notebook_of(desk.recalled(who, receipt))
+@require(analyst)
+def _notebook(server: ServerContext, receipt: _Receipt, who: Identity) -> Response:
+    return notebook_of(server.recall(who, receipt))
 
 
 _EXPORTS: dict[str, tuple[Any, str]] = {

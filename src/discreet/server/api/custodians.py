@@ -20,7 +20,7 @@ from discreet.server.api.forms import (
     TableForm,
     TokenForm,
 )
-from discreet.server.context import ServerContext, custodian, gated
+from discreet.server.context import ServerContext, custodian, require
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 
@@ -59,7 +59,7 @@ def custodian_routes() -> APIRouter:
     return routes
 
 
-def schema_of(desk: ServerContext, form: TableForm) -> dict[str, Any]:
+def schema_of(server: ServerContext, form: TableForm) -> dict[str, Any]:
     """The schema of a request, with a source that the operator allows."""
     try:
         schema = tomllib.loads(form.schema_text)
@@ -73,57 +73,54 @@ def schema_of(desk: ServerContext, form: TableForm) -> dict[str, Any]:
             "the source is named beside the schema, not in it; remove table.source. "
             "Nothing was added."
         )
-    return {**schema, "table": {**table, "source": desk.settings.source(form.source)}}
+    return {**schema, "table": {**table, "source": server.settings.source(form.source)}}
 
 
-@gated(custodian)
-def _add(desk: ServerContext, form: TableForm) -> dict[str, Any]:
-    schema = schema_of(desk, form)
-    table = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
-    return {**table_values(table), "report": _report(desk, table.name)}
+@require(custodian)
+def _add(server: ServerContext, form: TableForm) -> dict[str, Any]:
+    schema = schema_of(server, form)
+    table = server.curator.add_in_place(schema) if form.in_place else server.curator.add(schema)
+    return {**table_values(table), "report": _report(server, table.name)}
 
 
-@gated(custodian)
-def _refresh(desk: ServerContext, name: _Name) -> dict[str, Any]:
-    desk.refresh(name)
-    return {"table": name, "refreshed": True, "report": _report(desk, name)}
+@require(custodian)
+def _refresh(server: ServerContext, name: _Name) -> dict[str, Any]:
+    server.refresh(name)
+    return {"table": name, "refreshed": True, "report": _report(server, name)}
 
 
-def _report(desk: ServerContext, name: str) -> dict[str, Any] | None:
+def _report(server: ServerContext, name: str) -> dict[str, Any] | None:
     """What could not be read: exact, in the answer to the custodian and nowhere else."""
-    report = desk.curator.report(name)
+    report = server.curator.report(name)
     return None if report is None else report.values()
 
 
-@gated(custodian)
-def _inspect(desk: ServerContext, name: _Name) -> dict[str, Any]:
-    return {"table": name, "not_for_release": True, "counts": desk.inspect(name)}
+@require(custodian)
+def _inspect(server: ServerContext, name: _Name) -> dict[str, Any]:
+    return {"table": name, "not_for_release": True, "counts": server.inspect(name)}
 
 
-@gated(custodian)
-def _accounts(desk: ServerContext) -> list[dict[str, Any]]:
-    budgets = {
-        each.name: account_values(each)
-        for each in desk.curator.ledger.accounts()
-        if each.holder.value == "analyst"
-    }
-    accounts = list(desk.accounts.listed())
-    known = {each["name"] for each in accounts}
+@require(custodian)
+def _accounts(server: ServerContext) -> list[dict[str, Any]]:
+    analysts = server.curator.ledger.analysts()
+    budgets = {account.name: account_values(account) for account in analysts}
+    accounts = list(server.accounts.list_all())
+    known = {account["name"] for account in accounts}
     rest: list[dict[str, Any]] = [
         {"name": name, "role": None, "tokens": []} for name in budgets if name not in known
     ]
-    return [{**each, "budget": budgets.get(each["name"])} for each in [*accounts, *rest]]
+    return [{**account, "budget": budgets.get(account["name"])} for account in [*accounts, *rest]]
 
 
-@gated(custodian)
-def _open_account(desk: ServerContext, form: AccountForm) -> dict[str, Any]:
-    if form.name in {each["name"] for each in desk.accounts.listed()}:
+@require(custodian)
+def _open_account(server: ServerContext, form: AccountForm) -> dict[str, Any]:
+    if form.name in {account["name"] for account in server.accounts.list_all()}:
         raise InvalidValue(f"there is an account {form.name!r:.100} already.")
-    days = form.days or desk.settings.token_days
-    return _shown(desk.accounts.issue(form.name, Role(form.role), days=days))
+    days = form.days or server.settings.token_days
+    return _describe_token(server.accounts.issue(form.name, Role(form.role), days=days))
 
 
-def _shown(issued: Issued) -> dict[str, Any]:
+def _describe_token(issued: Issued) -> dict[str, Any]:
     return {
         "name": issued.name,
         "role": issued.role.value,
@@ -133,27 +130,27 @@ def _shown(issued: Issued) -> dict[str, Any]:
     }
 
 
-def _role(desk: ServerContext, name: str) -> Role:
-    for each in desk.accounts.listed():
-        if each["name"] == name and each["role"]:
-            return Role(each["role"])
+def _find_role(server: ServerContext, name: str) -> Role:
+    for account in server.accounts.list_all():
+        if account["name"] == name and account["role"]:
+            return Role(account["role"])
     raise Problem("not-found")
 
 
-@gated(custodian)
-def _grant(desk: ServerContext, name: _Name, form: GrantForm) -> dict[str, Any]:
-    _role(desk, name)
-    desk.curator.grant(name, epsilon=form.epsilon, delta=form.delta)
-    return account_values(desk.curator.ledger.account("analyst", name))
+@require(custodian)
+def _grant(server: ServerContext, name: _Name, form: GrantForm) -> dict[str, Any]:
+    _find_role(server, name)
+    server.curator.grant(name, epsilon=form.epsilon, delta=form.delta)
+    return account_values(server.curator.ledger.account("analyst", name))
 
 
-@gated(custodian)
-def _token(desk: ServerContext, name: _Name, form: TokenForm) -> dict[str, Any]:
-    days = form.days or desk.settings.token_days
-    return _shown(desk.accounts.issue(name, _role(desk, name), days=days))
+@require(custodian)
+def _token(server: ServerContext, name: _Name, form: TokenForm) -> dict[str, Any]:
+    days = form.days or server.settings.token_days
+    return _describe_token(server.accounts.issue(name, _find_role(server, name), days=days))
 
 
-def _ask_first(who: Identity, name: str, token: str, confirm: bool) -> None:
+def _confirm_own(who: Identity, name: str, token: str, confirm: bool) -> None:
     """Nobody ends the token they use by a slip."""
     if name == who.name and token == who.token and not confirm:
         raise Problem(
@@ -163,63 +160,65 @@ def _ask_first(who: Identity, name: str, token: str, confirm: bool) -> None:
         )
 
 
-@gated(custodian)
-def _revoke_all(desk: ServerContext, name: _Name, who: Identity, confirm: bool = False) -> Response:
-    _role(desk, name)
-    _ask_first(who, name, who.token, confirm)
-    desk.accounts.revoke(name)
+@require(custodian)
+def _revoke_all(
+    server: ServerContext, name: _Name, who: Identity, confirm: bool = False
+) -> Response:
+    _find_role(server, name)
+    _confirm_own(who, name, who.token, confirm)
+    server.accounts.revoke(name)
     return Response(status_code=204)
 
 
-@gated(custodian)
+@require(custodian)
 def _revoke(
-    desk: ServerContext, name: _Name, token: _Token, who: Identity, confirm: bool = False
+    server: ServerContext, name: _Name, token: _Token, who: Identity, confirm: bool = False
 ) -> Response:
-    _role(desk, name)
-    _ask_first(who, name, token, confirm)
+    _find_role(server, name)
+    _confirm_own(who, name, token, confirm)
     try:
-        desk.accounts.revoke(name, token)
+        server.accounts.revoke(name, token)
     except InvalidValue:
         raise Problem("not-found") from None
     return Response(status_code=204)
 
 
-@gated(custodian)
-def _paused(desk: ServerContext) -> dict[str, Any]:
-    return {"paused": desk.accounts.paused}
+@require(custodian)
+def _paused(server: ServerContext) -> dict[str, Any]:
+    return {"paused": server.accounts.paused}
 
 
-@gated(custodian)
-def _pause(desk: ServerContext, form: PauseForm) -> dict[str, Any]:
-    (desk.accounts.pause if form.paused else desk.accounts.go_on)()
+@require(custodian)
+def _pause(server: ServerContext, form: PauseForm) -> dict[str, Any]:
+    (server.accounts.pause if form.paused else server.accounts.go_on)()
     return {"paused": form.paused}
 
 
-@gated(custodian)
+@require(custodian)
 def _ledger(
-    desk: ServerContext, response: Response, after: After = 0, limit: Limit = PAGE
+    server: ServerContext, response: Response, after: After = 0, limit: Limit = PAGE
 ) -> dict[str, Any]:
-    ledger = desk.curator.ledger
+    ledger = server.curator.ledger
     entries = ledger.entries_after(after, limit=limit + 1)
-    numbers = [each.sequence for each in entries]
+    numbers = [entry.sequence for entry in entries]
     part = with_next(response, "/api/v1/custodian/ledger", entries, numbers, limit)
     return {
-        "accounts": [account_values(each) for each in ledger.accounts()],
-        "entries": [entry_values(each) for each in part],
+        "accounts": [account_values(account) for account in ledger.accounts()],
+        "entries": [entry_values(entry) for entry in part],
     }
 
 
-@gated(custodian)
-def _verify(desk: ServerContext) -> dict[str, Any]:
-    verification = desk.curator.ledger.verify()
+@require(custodian)
+def _verify(server: ServerContext) -> dict[str, Any]:
+    verification = server.curator.ledger.verify()
     return {"sound": verification.sound, **asdict(verification)}
 
 
-@gated(custodian)
-def _audit(_desk: ServerContext, form: AuditForm) -> dict[str, Any]:
+@require(custodian)
+def _audit(_server: ServerContext, form: AuditForm) -> dict[str, Any]:
     from discreet.audit.catalogue import examine, find, mechanism_subjects
     from discreet.audit.report import examination_values
 
     subjects = find(form.mechanism, mechanism_subjects())
-    audits = [examination_values(examine(each, false_alarm=_FALSE_ALARM)) for each in subjects]
-    return {"audits": audits}
+    examined = [examine(subject, false_alarm=_FALSE_ALARM) for subject in subjects]
+    return {"audits": list(map(examination_values, examined))}

@@ -28,10 +28,8 @@ _Sql = Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class QuestionForm(BaseModel):
+class QuestionForm(BaseModel, **_STRICT):
     """A question and one price: epsilon, rho, or the error wanted."""
-
-    model_config = _STRICT
 
     sql: _Sql
     epsilon: _Price | None = None
@@ -43,13 +41,11 @@ class QuestionForm(BaseModel):
     max_rows_contributed: _Limit = None
 
 
-class QueryForm(BaseModel):
+class QueryForm(BaseModel, **_STRICT):
     """A question that is to be paid for; with a key it can be sent again.
 
     `wait` false makes a job of it.
     """
-
-    model_config = _STRICT
 
     sql: _Sql
     epsilon: _Price | None = None
@@ -63,55 +59,43 @@ class QueryForm(BaseModel):
     wait: bool = True
 
 
-class TableForm(BaseModel):
+class TableForm(BaseModel, **_STRICT):
     """A table to register: its schema as TOML text; `source` under a configured root."""
-
-    model_config = _STRICT
 
     schema_text: Annotated[str, StringConstraints(min_length=1, max_length=60_000)]
     source: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
     in_place: bool = False
 
 
-class GrantForm(BaseModel):
+class GrantForm(BaseModel, **_STRICT):
     """A budget for an analyst."""
-
-    model_config = _STRICT
 
     epsilon: _Price
     delta: _Delta = 0.0
 
 
-class AccountForm(BaseModel):
+class AccountForm(BaseModel, **_STRICT):
     """A new account."""
-
-    model_config = _STRICT
 
     name: _Name
     role: Literal["custodian", "analyst"]
     days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
-class TokenForm(BaseModel):
+class TokenForm(BaseModel, **_STRICT):
     """A further token for an account."""
-
-    model_config = _STRICT
 
     days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
-class PauseForm(BaseModel):
+class PauseForm(BaseModel, **_STRICT):
     """Whether all questions are stopped."""
-
-    model_config = _STRICT
 
     paused: bool
 
 
-class AuditForm(BaseModel):
+class AuditForm(BaseModel, **_STRICT):
     """A mechanism to audit."""
-
-    model_config = _STRICT
 
     mechanism: _Name
 

@@ -44,9 +44,9 @@ class Jobs:
         self._jobs: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._workers = Workers(most=_RUNNING, most_of_one=_RUNNING // 2, name="job")
 
-    def start(self, desk: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any]:
+    def start(self, server: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any]:
         """Begin a job and say its name."""
-        session = desk.session(who)
+        session = server.session(who)
         bits = system.bits(96).to_bytes(12, "little")
         name = base64.urlsafe_b64encode(bits).decode()
         key = form.key or f"job-{name}"
@@ -60,23 +60,23 @@ class Jobs:
             try:
                 answer = session.sql(form.sql, key=key, **prices_of(form))
             except DiscreetError as refusal:
-                status.update(state="failed", progress=1.0, detail=desk.told(refusal))
+                status.update(state="failed", progress=1.0, detail=server.tell_analyst(refusal))
                 return
-            desk.count("answers", "free" if answer.free else "charged")
+            server.count("answers", "free" if answer.free else "charged")
             status.update(state="done", progress=1.0, answer=answer.receipt.id, detail="")
 
-        def failed(future: Future[None]) -> None:
+        def mark_failure(future: Future[None]) -> None:
             if future.cancelled():  # it waited when the server was stopped
                 status.update(_DROPPED)
             elif future.exception() is not None:
                 status.update(_BROKEN)
 
-        self._workers.submit(who.name, work).add_done_callback(failed)
+        self._workers.submit(who.name, work).add_done_callback(mark_failure)
         return dict(status)
 
     def _make_room(self, account: str) -> None:
         """Forget the oldest jobs that are over; refuse where too many are not."""
-        going = [owner for (owner, _), each in self._jobs.items() if each["state"] not in _OVER]
+        going = [owner for (owner, _), job in self._jobs.items() if job["state"] not in _OVER]
         if going.count(account) >= _MOST_OF_ONE:
             raise Problem(
                 "too-many-requests",
@@ -85,7 +85,7 @@ class Jobs:
             )
         if account in going and len(going) >= _MOST:  # whoever has none is let in
             raise Problem("busy", "Too many jobs are waiting; ask again.", retry_seconds=10)
-        over = [place for place, each in self._jobs.items() if each["state"] in _OVER]
+        over = [place for place, job in self._jobs.items() if job["state"] in _OVER]
         for place in over[: max(0, len(self._jobs) + 1 - _MOST)]:
             del self._jobs[place]
 

@@ -24,7 +24,7 @@ from discreet.report.words import cost_text
 from discreet.server.accounts import Identity
 from discreet.server.api.service_forms import NAME, ReleaseForm
 from discreet.server.api.services import names_route
-from discreet.server.context import ServerContext, analyst, gated
+from discreet.server.context import ServerContext, analyst, require
 from discreet.server.exports import attachment
 from discreet.server.problems import Problem
 
@@ -54,36 +54,36 @@ def publication_routes() -> APIRouter:
     return routes
 
 
-def _planned(desk: ServerContext, who: Identity, form: ReleaseForm) -> ReleasePlan:
+def _plan_release(server: ServerContext, who: Identity, form: ReleaseForm) -> ReleasePlan:
     try:
         document = tomllib.loads(form.specification, parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidValue(
             f"the specification is not TOML: {error}. Nothing was run or charged."
         ) from None
-    return read_release(document).plan(desk.session(who))
+    return read_release(document).plan(server.session(who))
 
 
-@gated(analyst)
-def _preview(desk: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, Any]:
-    plan = _planned(desk, who, form)
-    account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+@require(analyst)
+def _preview(server: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, Any]:
+    plan = _plan_release(server, who, form)
+    account = server.curator.ledger.account(Holder.ANALYST, who.name)
     return {"cost": cost_text(plan.cost, account.conversion_delta), "facts": plan.facts()}
 
 
-@gated(analyst)
-def _make(desk: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, Any]:
-    if desk.curator.vault.states.standing(form.name, analyst=who.name)[0]:
+@require(analyst)
+def _make(server: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, Any]:
+    if server.curator.vault.states.standing(form.name, analyst=who.name)[0]:
         raise InvalidValue(
             f"there is something named {form.name!r} already; choose another name. Nothing "
             "was run or charged."
         )
-    body = _packed(_planned(desk, who, form).run())
-    _keep(desk, who, form.name, body)
+    body = _pack(_plan_release(server, who, form).run())
+    _keep(server, who, form.name, body)
     return _read_manifest(body)
 
 
-def _packed(published: Published) -> bytes:
+def _pack(published: Published) -> bytes:
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as name:
         folder = published.write(File(name) / "release")
@@ -94,9 +94,9 @@ def _packed(published: Published) -> bytes:
     return packed.getvalue()
 
 
-def _keep(desk: ServerContext, who: Identity, name: str, body: bytes) -> None:
+def _keep(server: ServerContext, who: Identity, name: str, body: bytes) -> None:
     """It is paid for: where somebody took the name meanwhile, it becomes the next version."""
-    states = desk.curator.vault.states
+    states = server.curator.vault.states
     version = 1
     while True:
         change = Change(analyst=who.name, name=name, kind=_KIND, version=version, body=body)
@@ -114,19 +114,19 @@ def _read_manifest(body: bytes) -> dict[str, Any]:
     return manifest
 
 
-def _kept(desk: ServerContext, who: Identity, name: str) -> bytes:
-    _, state = desk.curator.vault.states.standing(name, analyst=who.name)
+def _find_release(server: ServerContext, who: Identity, name: str) -> bytes:
+    _, state = server.curator.vault.states.standing(name, analyst=who.name)
     if state is None or state.kind != _KIND:
         raise Problem("not-found")
     return state.body
 
 
-@gated(analyst)
-def _manifest(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-    return _read_manifest(_kept(desk, who, name))
+@require(analyst)
+def _manifest(server: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
+    return _read_manifest(_find_release(server, who, name))
 
 
-@gated(analyst)
-def _file(desk: ServerContext, name: _Name, who: Identity) -> Response:
-    body = _kept(desk, who, name)
+@require(analyst)
+def _file(server: ServerContext, name: _Name, who: Identity) -> Response:
+    body = _find_release(server, who, name)
     return Response(body, media_type="application/zip", headers=attachment(f"{name}.zip"))

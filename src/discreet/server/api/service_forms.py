@@ -32,10 +32,8 @@ _Count = Annotated[int, Field(ge=1, le=10_000)]
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class MonitorForm(BaseModel):
+class MonitorForm(BaseModel, **_STRICT):
     """A monitor to begin: its question, threshold and the price of a run."""
-
-    model_config = _STRICT
 
     name: _Name
     sql: _Sql
@@ -46,19 +44,15 @@ class MonitorForm(BaseModel):
     numbers: _Share | None = None
 
 
-class CheckForm(BaseModel):
+class CheckForm(BaseModel, **_STRICT):
     """A check of a monitor; another question or threshold of the same run, where one is given."""
-
-    model_config = _STRICT
 
     sql: _Sql | None = None
     threshold: _Number | None = None
 
 
-class CounterForm(BaseModel):
+class CounterForm(BaseModel, **_STRICT):
     """A counter to begin: its question, price, and how many versions and buckets it reads."""
-
-    model_config = _STRICT
 
     name: _Name
     sql: _Sql
@@ -68,27 +62,23 @@ class CounterForm(BaseModel):
     buckets: _Count | None = None
 
 
-class PointsForm(BaseModel):
+class PointsForm(BaseModel, **_STRICT):
     """The day up to which a counter goes on.
 
     >>> PointsForm(upto="2025-01-31").upto
     datetime.date(2025, 1, 31)
     """
 
-    model_config = _STRICT
-
     upto: Annotated[date, Field(strict=False)]
 
 
-class SynopsisForm(BaseModel):
+class SynopsisForm(BaseModel, **_STRICT):
     """A synopsis to begin: the columns it is about, what is near enough, and the whole price.
 
     >>> form = SynopsisForm(name="s", table="visits", columns=["region"], alpha=0.1, epsilon=1.0)
     >>> form.order
     3
     """
-
-    model_config = _STRICT
 
     name: _Name
     table: Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -103,18 +93,14 @@ class SynopsisForm(BaseModel):
     reserve: _Share = 0.25
 
 
-class ConditionForm(BaseModel):
+class ConditionForm(BaseModel, **_STRICT):
     """A question to a synopsis: SELECT COUNT(*) FROM table WHERE ..."""
-
-    model_config = _STRICT
 
     sql: _Sql
 
 
-class ReleaseForm(BaseModel):
+class ReleaseForm(BaseModel, **_STRICT):
     """A release to make: its specification as TOML text."""
-
-    model_config = _STRICT
 
     name: _Name
     specification: Annotated[str, StringConstraints(min_length=1, max_length=60_000)]

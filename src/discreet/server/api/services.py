@@ -29,7 +29,7 @@ from discreet.server.api.service_forms import (
     PointsForm,
     SynopsisForm,
 )
-from discreet.server.context import ServerContext, analyst, gated
+from discreet.server.context import ServerContext, analyst, require
 from discreet.server.exports import attachment
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
@@ -40,10 +40,10 @@ from discreet.streams.synopsis.synopsis import Synopsis
 
 __all__ = [
     "SynopsisCache",
-    "asked_synopsis",
-    "begun",
-    "described_synopsis",
-    "named",
+    "ask_synopsis",
+    "check_name",
+    "describe_synopsis",
+    "list_names",
     "names_route",
     "service_routes",
 ]
@@ -86,72 +86,72 @@ class SynopsisCache:
         return synopsis
 
 
-def named(desk: ServerContext, who: Identity, kind: str, name: str) -> None:
+def check_name(server: ServerContext, who: Identity, kind: str, name: str) -> None:
     """Refuse the name of a service that this analyst has not; others' look absent."""
-    if not desk.curator.vault.states.has(name, analyst=who.name, kind=kind):
+    if not server.curator.vault.states.has(name, analyst=who.name, kind=kind):
         raise Problem("not-found")
 
 
-def begun(
-    desk: ServerContext, who: Identity, kind: str, response: Response, *, after: int, limit: int
+def list_names(
+    server: ServerContext, who: Identity, kind: str, response: Response, *, after: int, limit: int
 ) -> list[str]:
     """The names of a part of an analyst's services of a kind, with a link to the next part."""
-    states = desk.curator.vault.states
-    states_begun = states.begun_after(after, analyst=who.name, kind=kind, limit=limit + 1)
-    numbers = [each.number for each in states_begun]
-    part = with_next(response, f"/api/v1/{_PATHS[kind]}", states_begun, numbers, limit)
-    return [each.name for each in part]
+    states = server.curator.vault.states
+    services = states.list_after(after, analyst=who.name, kind=kind, limit=limit + 1)
+    numbers = [service.number for service in services]
+    part = with_next(response, f"/api/v1/{_PATHS[kind]}", services, numbers, limit)
+    return [service.name for service in part]
 
 
 def names_route(kind: str) -> Callable[..., Any]:
     """The route that lists the names of an analyst's services of a kind, part by part."""
 
-    @gated(analyst)
+    @require(analyst)
     def names(
-        desk: ServerContext,
+        server: ServerContext,
         response: Response,
         who: Identity,
         after: After = 0,
         limit: Limit = PAGE,
     ) -> list[dict[str, Any]]:
-        part = begun(desk, who, kind, response, after=after, limit=limit)
+        part = list_names(server, who, kind, response, after=after, limit=limit)
         return [{"name": name} for name in part]
 
     return names
 
 
-def asked_synopsis(
-    desk: ServerContext, cache: SynopsisCache, who: Identity, name: str, sql: str
+def ask_synopsis(
+    server: ServerContext, cache: SynopsisCache, who: Identity, name: str, sql: str
 ) -> dict[str, Any]:
     """What a synopsis of this analyst's own says to a question, and the rounds that are left.
 
     As `Synopsis.query`; the answer leaves on the time grid.
     """
-    synopsis = _cached(desk, cache, who, name)
-    told = synopsis.query(sql)
+    synopsis = _recall(server, cache, who, name)
+    estimate = synopsis.query(sql)
     return {
         "question": sql,
-        "value": told.value,
-        "share": told.share,
-        "half_width": told.half_width,
-        "source": told.source,
+        "value": estimate.value,
+        "share": estimate.share,
+        "half_width": estimate.half_width,
+        "source": estimate.source,
         "rounds_left": synopsis.rounds_left,
         "notes": note_values(synopsis.snapshot.notes),
     }
 
 
-def described_synopsis(
-    desk: ServerContext, cache: SynopsisCache, who: Identity, name: str
+def describe_synopsis(
+    server: ServerContext, cache: SynopsisCache, who: Identity, name: str
 ) -> dict[str, Any]:
     """The facts of a synopsis of this analyst's own, as it was asked last."""
-    return _about(_cached(desk, cache, who, name))
+    return _describe_facts(_recall(server, cache, who, name))
 
 
-def _cached(desk: ServerContext, cache: SynopsisCache, who: Identity, name: str) -> Synopsis:
-    session = desk.session(who)
+def _recall(server: ServerContext, cache: SynopsisCache, who: Identity, name: str) -> Synopsis:
+    session = server.session(who)
     session.states.newest(name)  # refused after an adoption
     synopsis = cache.find(who.name, name)
-    return cache.keep(who.name, _resumed(desk, session, name)) if synopsis is None else synopsis
+    return synopsis or cache.keep(who.name, _resume_synopsis(server, session, name))
 
 
 def service_routes(cache: SynopsisCache) -> APIRouter:
@@ -170,23 +170,23 @@ def service_routes(cache: SynopsisCache) -> APIRouter:
     routes.add_api_route("/counters/{name}", _counter, methods=["GET"])
     routes.add_api_route("/counters/{name}/points", _advance, methods=["POST"])
 
-    @gated(analyst)
-    def open_synopsis(desk: ServerContext, form: SynopsisForm, who: Identity) -> dict[str, Any]:
+    @require(analyst)
+    def open_synopsis(server: ServerContext, form: SynopsisForm, who: Identity) -> dict[str, Any]:
         words = form.model_dump(exclude={"columns"})
-        synopsis = Synopsis.open(desk.session(who), form.columns, **words)
-        return _about(cache.keep(who.name, synopsis))
+        synopsis = Synopsis.open(server.session(who), form.columns, **words)
+        return _describe_facts(cache.keep(who.name, synopsis))
 
-    @gated(analyst)
+    @require(analyst)
     def answer(
-        desk: ServerContext, name: _Name, form: ConditionForm, who: Identity
+        server: ServerContext, name: _Name, form: ConditionForm, who: Identity
     ) -> dict[str, Any]:
-        return asked_synopsis(desk, cache, who, name, form.sql)
+        return ask_synopsis(server, cache, who, name, form.sql)
 
-    @gated(analyst)
-    def finish(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-        synopsis = _resumed(desk, desk.session(who), name)
+    @require(analyst)
+    def finish(server: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
+        synopsis = _resume_synopsis(server, server.session(who), name)
         synopsis.finish()
-        return _about(cache.keep(who.name, synopsis))
+        return _describe_facts(cache.keep(who.name, synopsis))
 
     routes.add_api_route("/synopses", names_route("synopsis"), methods=["GET"])
     routes.add_api_route("/synopses", open_synopsis, methods=["POST"], status_code=201)
@@ -203,24 +203,24 @@ def service_routes(cache: SynopsisCache) -> APIRouter:
     return routes
 
 
-@gated(analyst)
+@require(analyst)
 def _monitors(
-    desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+    server: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    session = desk.curator.remote_session(who.name)
-    names = begun(desk, who, "monitor", response, after=after, limit=limit)
-    return [_listed_monitor(desk, Monitor(session, name)) for name in names]
+    session = server.curator.remote_session(who.name)
+    names = list_names(server, who, "monitor", response, after=after, limit=limit)
+    return [_describe_if_open(server, Monitor(session, name)) for name in names]
 
 
-def _listed_monitor(desk: ServerContext, monitor: Monitor) -> dict[str, Any]:
+def _describe_if_open(server: ServerContext, monitor: Monitor) -> dict[str, Any]:
     """What is known of a monitor; of one that an adoption has closed, why."""
     try:
-        return _watched(monitor)
+        return _describe_monitor(monitor)
     except Unavailable as problem:
-        return {"name": monitor.name, "unavailable": desk.told(problem)}
+        return {"name": monitor.name, "unavailable": server.tell_analyst(problem)}
 
 
-def _watched(monitor: Monitor) -> dict[str, Any]:
+def _describe_monitor(monitor: Monitor) -> dict[str, Any]:
     """What is known of a monitor, with its notes; none where its question is refused by now."""
     notes: tuple[Note, ...] = ()
     with contextlib.suppress(InvalidValue, UnsafeQuery):
@@ -228,15 +228,15 @@ def _watched(monitor: Monitor) -> dict[str, Any]:
     return {**monitor.values(), "notes": note_values(notes)}
 
 
-@gated(analyst)
-def _open_monitor(desk: ServerContext, form: MonitorForm, who: Identity) -> dict[str, Any]:
-    session = desk.session(who)
+@require(analyst)
+def _open_monitor(server: ServerContext, form: MonitorForm, who: Identity) -> dict[str, Any]:
+    session = server.session(who)
     words = form.model_dump(exclude={"name", "sql"})
     design = Monitor.explain(session, form.sql, **words)
     monitor = Monitor.open(session, form.sql, name=form.name, **words)
-    account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+    account = server.curator.ledger.account(Holder.ANALYST, who.name)
     return {
-        **_watched(monitor),
+        **_describe_monitor(monitor),
         "cost": cost_text(design.cost, account.conversion_delta),
         "error": design.error(checks=_CHECKS),
         "error_checks": _CHECKS,
@@ -244,90 +244,90 @@ def _open_monitor(desk: ServerContext, form: MonitorForm, who: Identity) -> dict
     }
 
 
-@gated(analyst)
-def _monitor(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-    named(desk, who, "monitor", name)
-    return _watched(Monitor(desk.curator.remote_session(who.name), name))
+@require(analyst)
+def _monitor(server: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
+    check_name(server, who, "monitor", name)
+    return _describe_monitor(Monitor(server.curator.remote_session(who.name), name))
 
 
-@gated(analyst)
-def _check(desk: ServerContext, name: _Name, form: CheckForm, who: Identity) -> dict[str, Any]:
-    named(desk, who, "monitor", name)
-    desk.admit_check(who)
-    monitor = Monitor(desk.session(who), name)
+@require(analyst)
+def _check(server: ServerContext, name: _Name, form: CheckForm, who: Identity) -> dict[str, Any]:
+    check_name(server, who, "monitor", name)
+    server.admit_check(who)
+    monitor = Monitor(server.session(who), name)
     check = monitor.check(form.sql, threshold=form.threshold)
     return {**check.values(), "notes": note_values(monitor.notes_of(check.question))}
 
 
-@gated(analyst)
-def _renew(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-    named(desk, who, "monitor", name)
-    monitor = Monitor(desk.session(who), name)
+@require(analyst)
+def _renew(server: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
+    check_name(server, who, "monitor", name)
+    monitor = Monitor(server.session(who), name)
     monitor.renew()
-    return _watched(monitor)
+    return _describe_monitor(monitor)
 
 
-def _again(session: Session, name: str) -> Counter:
-    begun = COUNTERS.find(session, name)
-    if begun is None:
+def _resume_counter(session: Session, name: str) -> Counter:
+    newest = COUNTERS.find(session, name)
+    if newest is None:
         raise Problem("not-found")
-    kept = begun[1]
-    reach = kept.reach
+    _, state = newest
+    reach = state.reach
     return Counter.open(
-        session, kept.question, versions=reach.versions, buckets=reach.buckets, name=name
+        session, state.question, versions=reach.versions, buckets=reach.buckets, name=name
     )
 
 
-def _counted(counter: Counter) -> dict[str, Any]:
+def _describe_counter(counter: Counter) -> dict[str, Any]:
     return {
         "name": counter.name,
         "question": counter.design.plan.question,
         "protects": counter.design.protects,
-        "points": _points(counter.points),
+        "points": _describe_points(counter.points),
         "notes": note_values(counter.notes),
     }
 
 
-def _points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
+def _describe_points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
     return [
-        {"start": each.start.isoformat(), "value": each.value, "half_width": each.half_width}
-        for each in points
+        {"start": point.start.isoformat(), "value": point.value, "half_width": point.half_width}
+        for point in points
     ]
 
 
-@gated(analyst)
-def _open_counter(desk: ServerContext, form: CounterForm, who: Identity) -> dict[str, Any]:
+@require(analyst)
+def _open_counter(server: ServerContext, form: CounterForm, who: Identity) -> dict[str, Any]:
     if form.epsilon is None and form.rho is None:
         raise InvalidValue("give one price: epsilon or rho. Nothing was run or charged.")
-    return _counted(Counter.open(desk.session(who), **form.model_dump()))
+    return _describe_counter(Counter.open(server.session(who), **form.model_dump()))
 
 
-@gated(analyst)
-def _counter(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-    named(desk, who, "counter", name)
-    return _counted(_again(desk.curator.remote_session(who.name), name))
+@require(analyst)
+def _counter(server: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
+    check_name(server, who, "counter", name)
+    return _describe_counter(_resume_counter(server.curator.remote_session(who.name), name))
 
 
-@gated(analyst)
+@require(analyst)
 def _advance(
-    desk: ServerContext, name: _Name, form: PointsForm, who: Identity
+    server: ServerContext, name: _Name, form: PointsForm, who: Identity
 ) -> list[dict[str, Any]]:
-    named(desk, who, "counter", name)
-    return _points(_again(desk.session(who), name).advance(upto=form.upto))
+    check_name(server, who, "counter", name)
+    return _describe_points(_resume_counter(server.session(who), name).advance(upto=form.upto))
 
 
-def _resumed(desk: ServerContext, session: Session, name: str) -> Synopsis:
-    if not desk.curator.vault.states.has(name, analyst=session.name, kind="synopsis"):
+def _resume_synopsis(server: ServerContext, session: Session, name: str) -> Synopsis:
+    if not server.curator.vault.states.has(name, analyst=session.name, kind="synopsis"):
         raise Problem("not-found")
     return Synopsis.resume(session, name)
 
 
-def _about(synopsis: Synopsis) -> dict[str, Any]:
+def _describe_facts(synopsis: Synopsis) -> dict[str, Any]:
     snapshot = synopsis.snapshot
     return {
         "name": synopsis.name,
         "table": snapshot.table.name,
-        "columns": [each.name for each in snapshot.table.columns],
+        "columns": [column.name for column in snapshot.table.columns],
         "notes": note_values(snapshot.notes),
         "total": snapshot.total,
         "rho": float(synopsis.spent),
@@ -335,14 +335,14 @@ def _about(synopsis: Synopsis) -> dict[str, Any]:
     }
 
 
-@gated(analyst)
-def _synopsis(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-    return _about(_resumed(desk, desk.session(who), name))
+@require(analyst)
+def _synopsis(server: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
+    return _describe_facts(_resume_synopsis(server, server.session(who), name))
 
 
-@gated(analyst)
-def _file(desk: ServerContext, name: _Name, who: Identity) -> Response:
-    synopsis = _resumed(desk, desk.session(who), name)
+@require(analyst)
+def _file(server: ServerContext, name: _Name, who: Identity) -> Response:
+    synopsis = _resume_synopsis(server, server.session(who), name)
     with tempfile.TemporaryDirectory() as folder:
         place = File(folder) / "synopsis.npz"
         synopsis.save(place)

@@ -53,7 +53,7 @@ def analyst_pages() -> APIRouter:
     routes.add_api_route("/tables", _tables, methods=["GET"])
     routes.add_api_route("/tables/{name}", _table, methods=["GET"])
     routes.add_api_route("/ask", _ask, methods=["GET"])
-    routes.add_api_route("/ask", _asked, methods=["POST"])
+    routes.add_api_route("/ask", _answer_question, methods=["POST"])
     routes.add_api_route("/ask/preview", _preview, methods=["POST"])
     routes.add_api_route("/history", _history, methods=["GET"])
     routes.add_api_route("/answers/{receipt}", _answer, methods=["GET"])
@@ -62,7 +62,7 @@ def analyst_pages() -> APIRouter:
 
 
 def _account(here: Here) -> Account | None:
-    return here.desk.curator.ledger.find(Holder.ANALYST, here.who.name)
+    return here.server.curator.ledger.find(Holder.ANALYST, here.who.name)
 
 
 def _budget(account: Account | None) -> str:
@@ -70,14 +70,14 @@ def _budget(account: Account | None) -> str:
 
 
 async def _tables(here: Analyst) -> Response:
-    tables = await here.run(lambda: list(here.desk.curator.tables.values()))
-    shown = [table_values(each) for each in tables]
+    tables = await here.run(lambda: list(here.server.curator.tables.values()))
+    shown = [table_values(table) for table in tables]
     budget = _budget(await here.run(lambda: _account(here)))
     return await here.page("tables.html", title="Tables", tables=shown, budget=budget)
 
 
 async def _table(name: str, here: Analyst) -> Response:
-    table = (await here.run(lambda: here.desk.curator.tables)).get(name)
+    table = (await here.run(lambda: here.server.curator.tables)).get(name)
     if table is None:
         raise Problem("not-found")
     return await here.page("table.html", title=name, table=table_values(table))
@@ -88,7 +88,7 @@ async def _ask(here: Analyst, sql: str = "") -> Response:
 
 
 async def _question(here: Here, form: Form, refusal: str = "") -> Response:
-    tables = await here.run(lambda: list(here.desk.curator.tables.values()))
+    tables = await here.run(lambda: list(here.server.curator.tables.values()))
     preview = {} if not form.text("sql") else await here.run(lambda: preview_of(here, form))
     return await here.page(
         "ask.html",
@@ -123,36 +123,36 @@ def preview_of(here: Here, form: Form) -> dict[str, Any]:
     """What a question would cost, and its error against epsilon; or why it is refused."""
     try:
         epsilon, count = _numbers(form)
-        session = here.desk.curator.session(here.who.name)
+        session = here.server.curator.session(here.who.name)
         plan = session.explain(form.text("sql"), epsilon=epsilon, count=count)
-        return {"preview": _previewed(here, session, plan, epsilon, count)}
+        return {"preview": _describe_preview(here, session, plan, epsilon, count)}
     except DiscreetError as refusal:
-        return {"preview": None, "preview_refusal": here.desk.told(refusal)}
+        return {"preview": None, "preview_refusal": here.server.tell_analyst(refusal)}
 
 
-def _previewed(
+def _describe_preview(
     here: Here, session: Session, plan: Plan, epsilon: Fraction, count: int | None
 ) -> dict[str, Any]:
-    ledger = here.desk.curator.ledger
-    population = ledger.account(Holder.POPULATION, plan.table.population)
-    analyst = ledger.account(Holder.ANALYST, here.who.name)
+    population, analyst = here.server.curator.ledger.payers(
+        population=plan.table.population, analyst=here.who.name
+    )
     errors = error_of(plan, count)
     shown = next((name for name, error in errors.items() if error), None)
     drawn = "" if shown is None else _curve(session, plan, shown, epsilon, count)
     return {
         "cost": cost_text(plan.cost, analyst.conversion_delta),
         "admitted": refusal_of(plan.cost, population, analyst) is None,
-        "left": _left(plan, analyst, population),
+        "left": _count_left(plan, analyst, population),
         "errors": list(errors.items()),
         "curve": drawn,
         "warnings": [
-            respell(each, _FIELDS)
-            for each in (
+            respell(text, _FIELDS)
+            for text in (
                 *warnings_of(plan, count),
                 *(one.words for one in suggestions(plan, count)),
             )
         ],
-        "seconds": f"{float(here.desk.curator.visible_after(plan)):g}",
+        "seconds": f"{float(here.server.curator.visible_after(plan)):g}",
     }
 
 
@@ -169,12 +169,12 @@ def _curve(session: Session, plan: Plan, shown: str, epsilon: Fraction, count: i
     return curve(title, points, chosen)
 
 
-def _left(plan: Plan, *accounts: Account) -> str:
+def _count_left(plan: Plan, *accounts: Account) -> str:
     """How many questions of this price the budgets still admit."""
     counts = []
     for account in accounts:
-        left, (cost, _) = account.remaining, price(plan.cost, account.currency)
-        counts.append(int((left.epsilon if left.rho is None else left.rho) / cost))
+        remaining, (cost, _) = account.remaining, price(plan.cost, account.currency)
+        counts.append(int((remaining.epsilon if remaining.rho is None else remaining.rho) / cost))
     return f"{min(counts):,}"
 
 
@@ -185,47 +185,48 @@ async def _preview(request: Request, here: Analyst) -> Response:
     return HTMLResponse(page("preview.html", **values))
 
 
-async def _asked(request: Request, here: Analyst) -> Response:
+async def _answer_question(request: Request, here: Analyst) -> Response:
     form = await form_of(request, here)
     if form.text("action") != "ask":
         return await _question(here, form)
 
     def ask() -> Answer:
         epsilon, count = _numbers(form)
-        answer = here.desk.session(here.who).sql(form.text("sql"), epsilon=epsilon, count=count)
-        here.desk.count("answers", "free" if answer.free else "charged")
+        answer = here.server.session(here.who).sql(form.text("sql"), epsilon=epsilon, count=count)
+        here.server.count("answers", "free" if answer.free else "charged")
         return answer
 
     try:
         answer: Answer = await here.run(ask)
     except DiscreetError as refusal:
-        return await _question(here, form, here.desk.told(refusal))
+        return await _question(here, form, here.server.tell_analyst(refusal))
     return RedirectResponse(f"/answers/{answer.receipt.id}?free={int(answer.free)}", 303)
 
 
-def _named(numbers: dict[str, str]) -> str:
+def _join_numbers(numbers: dict[str, str]) -> str:
     return " ".join(f"{name} {number}" for name, number in numbers.items())
 
 
 async def _history(here: Analyst, before: str = "") -> Response:
     first = number_in(before)
 
-    def listed() -> list[dict[str, Any]]:
+    def list_charges() -> list[dict[str, Any]]:
         return [
             {
-                **each,
-                "cost": _named(each["cost"]),
-                "exactly": _named(each["spent"]),
-                "outcome": _OUTCOMES[each["outcome"]],
-                "answered": each["outcome"] == "answer",
+                **charge,
+                "cost": _join_numbers(charge["cost"]),
+                "exactly": _join_numbers(charge["spent"]),
+                "outcome": _OUTCOMES[charge["outcome"]],
+                "answered": charge["outcome"] == "answer",
             }
-            for each in here.desk.newest(here.who, before=first, limit=PAGE + 1)
+            for charge in here.server.newest(here.who, before=first, limit=PAGE + 1)
         ]
 
-    newest = await here.run(listed)
+    newest = await here.run(list_charges)
     charges = newest[:PAGE]
     older = charges[-1]["number"] if len(newest) > PAGE else None
     account = await here.run(lambda: _account(here))
+    record = here.server.curator.vault.history
     return await here.page(
         "history.html",
         title="History",
@@ -234,22 +235,24 @@ async def _history(here: Analyst, before: str = "") -> Response:
         newer=first is not None,
         budget=_budget(account),
         spent="nothing" if account is None else spent_text(account),
-        adopted=await here.run(lambda: here.desk.curator.vault.history.adopted(here.who.name)),
+        adopted=await here.run(lambda: record.find_adoption(here.who.name)),
     )
 
 
 async def _answer(receipt: str, here: Analyst, free: str = "") -> Response:
-    answer = await here.run(lambda: here.desk.recalled(here.who, receipt))
-    values = await here.run(lambda: _shown(here, answer))
+    answer = await here.run(lambda: here.server.recall(here.who, receipt))
+    values = await here.run(lambda: _describe_shown(here, answer))
     return await here.page("answer.html", title="Answer", free=free == "1", **values)
 
 
-def _shown(here: Here, answer: Answer) -> dict[str, Any]:
-    ledger, receipt = here.desk.curator.ledger, answer.receipt
-    analyst = ledger.account(Holder.ANALYST, here.who.name)
-    population = ledger.account(Holder.POPULATION, receipt.population)
+def _describe_shown(here: Here, answer: Answer) -> dict[str, Any]:
+    receipt = answer.receipt
+    population, analyst = here.server.curator.ledger.payers(
+        population=receipt.population, analyst=here.who.name
+    )
     columns = [
-        zip(each.values, each.beside or ("",) * len(answer), strict=True) for each in answer.shown()
+        zip(column.values, column.beside or ("",) * len(answer), strict=True)
+        for column in answer.shown()
     ]
     rows = [
         [{"text": text, "interval": beside} for text, beside in row]
@@ -264,7 +267,7 @@ def _shown(here: Here, answer: Answer) -> dict[str, Any]:
         "notes": answer.notes,
         "cost": cost,
         "budget": left_text(analyst),
-        "left": _left(answer.plan, analyst, population),
+        "left": _count_left(answer.plan, analyst, population),
         "citation": (
             f"Answer {receipt.id} of {receipt.time[:10]} from table {receipt.table}, data version "
             f"{receipt.data_version}, released with {'; '.join(receipt.mechanisms)} at {cost}, "
@@ -282,10 +285,10 @@ def _chart(answer: Answer) -> str:
     except InvalidValue:  # nothing is a number
         return ""
     values = [
-        Bar(each["group"], each["value"], float(each["low"]), float(each["high"]))
-        for each in chart["data"]["values"]
+        Bar(bar["group"], bar["value"], float(bar["low"]), float(bar["high"]))
+        for bar in chart["data"]["values"]
     ]
-    if not all(math.isfinite(end) for each in values for end in (each.low, each.high)):
+    if not all(math.isfinite(end) for bar in values for end in (bar.low, bar.high)):
         return ""
     return bars(chart["title"]["text"], values)
 
@@ -293,7 +296,7 @@ def _chart(answer: Answer) -> str:
 async def _export(receipt: str, form: str, here: Analyst) -> Response:
     if form not in ("csv", "png", "svg", "notebook"):
         raise Problem("not-found")
-    answer = await here.run(lambda: here.desk.recalled(here.who, receipt))
+    answer = await here.run(lambda: here.server.recall(here.who, receipt))
     if form == "csv":
         return csv_of(answer)
     if form == "notebook":

@@ -50,9 +50,9 @@ def custodian_pages() -> APIRouter:
     return routes
 
 
-def _standing(here: Here) -> dict[str, Any]:
+def _describe_ledger(here: Here) -> dict[str, Any]:
     """How long the ledger is, and what the last full check found and when."""
-    watch, ledger = here.desk.watch, here.desk.curator.ledger
+    watch, ledger = here.server.watch, here.server.curator.ledger
     seen = watch.seen
     if seen is not None and not seen.found.sound:
         watch.again()  # it may have been put back or adopted since
@@ -66,18 +66,18 @@ def _standing(here: Here) -> dict[str, Any]:
 
 async def _overview(here: Custodian, after: str = "") -> Response:
     def read() -> dict[str, Any]:
-        standing, ledger = _standing(here), here.desk.curator.ledger
+        standing, ledger = _describe_ledger(here), here.server.curator.ledger
         holder, _, name = after.partition(":")
         if holder not in list(Holder):
             holder, name = Holder.POPULATION, ""
         part = ledger.accounts_after(holder, name, limit=PAGE + 1) if standing["sound"] else ()
         accounts = [
-            {"holder": each.holder.value, "name": each.name, "left": f"Left: {left_text(each)}."}
-            for each in part[:PAGE]
+            {"holder": one.holder.value, "name": one.name, "left": f"Left: {left_text(one)}."}
+            for one in part[:PAGE]
         ]
         last = part[PAGE - 1] if len(part) > PAGE else None
-        tables = [table_values(each) for each in here.desk.curator.tables.values()]
-        failures = here.desk.curator.vault.causes.newest(limit=_FAILURES)
+        tables = [table_values(table) for table in here.server.curator.tables.values()]
+        failures = here.server.curator.vault.causes.newest(limit=_FAILURES)
         return {
             **standing,
             "accounts": accounts,
@@ -91,20 +91,20 @@ async def _overview(here: Custodian, after: str = "") -> Response:
 
 async def _pause(request: Request, here: Custodian) -> Response:
     form = await form_of(request, here)
-    accounts = here.desk.accounts
+    accounts = here.server.accounts
     await here.run(accounts.pause if form.text("paused") == "yes" else accounts.go_on)
     return RedirectResponse("/custodian", 303)
 
 
 async def _table(name: str, here: Custodian) -> Response:
-    return await _shown_table(name, here, None)
+    return await _show_table(name, here, None)
 
 
-async def _shown_table(name: str, here: Here, counts: dict[str, Any] | None) -> Response:
-    table = (await here.run(lambda: here.desk.curator.tables)).get(name)
+async def _show_table(name: str, here: Here, counts: dict[str, Any] | None) -> Response:
+    table = (await here.run(lambda: here.server.curator.tables)).get(name)
     if table is None:
         raise Problem("not-found")
-    report = here.desk.curator.report(name)
+    report = here.server.curator.report(name)
     return await here.page(
         "custodian_table.html",
         title=name,
@@ -116,20 +116,20 @@ async def _shown_table(name: str, here: Here, counts: dict[str, Any] | None) -> 
 
 async def _inspect(request: Request, name: str, here: Custodian) -> Response:
     await form_of(request, here)
-    return await _shown_table(name, here, await here.run(lambda: here.desk.inspect(name)))
+    return await _show_table(name, here, await here.run(lambda: here.server.inspect(name)))
 
 
 async def _refresh(request: Request, name: str, here: Custodian) -> Response:
     await form_of(request, here)
-    await here.run(lambda: here.desk.refresh(name))
+    await here.run(lambda: here.server.refresh(name))
     return RedirectResponse(f"/custodian/tables/{quote(name, safe='')}", 303)
 
 
 async def _accounts(here: Custodian) -> Response:
-    return await _listed(here)
+    return await _show_accounts(here)
 
 
-async def _listed(
+async def _show_accounts(
     here: Here,
     *,
     issued: Any = None,
@@ -139,18 +139,16 @@ async def _listed(
 ) -> Response:
     def read() -> list[dict[str, Any]]:
         budgets = {
-            each.name: left_text(each)
-            for each in here.desk.curator.ledger.accounts()
-            if each.holder is Holder.ANALYST
+            account.name: left_text(account) for account in here.server.curator.ledger.analysts()
         }
-        known = list(here.desk.accounts.listed())
-        named = {each["name"] for each in known}
+        known = list(here.server.accounts.list_all())
+        named = {account["name"] for account in known}
         rest = [
             {"name": name, "role": "budget only", "tokens": []}
             for name in budgets
             if name not in named
         ]
-        return [{**each, "left": budgets.get(each["name"], "none")} for each in [*known, *rest]]
+        return [{**one, "left": budgets.get(one["name"], "none")} for one in [*known, *rest]]
 
     return await here.page(
         "accounts.html",
@@ -171,41 +169,41 @@ async def _open(request: Request, here: Custodian) -> Response:
         name, role = form.text("name"), form.text("role")
         if role not in list(Role):
             raise InvalidValue("choose a role.")
-        if name in {each["name"] for each in here.desk.accounts.listed()}:
+        if name in {account["name"] for account in here.server.accounts.list_all()}:
             raise InvalidValue(f"there is an account {name!r:.100} already.")
         if form.text("epsilon") and role == Role.ANALYST:
             epsilon, delta = number_of(form.text("epsilon")), number_of(form.text("delta") or "0")
-            here.desk.curator.grant(name, epsilon=epsilon, delta=delta)
-        return here.desk.accounts.issue(name, Role(role), days=here.desk.settings.token_days)
+            here.server.curator.grant(name, epsilon=epsilon, delta=delta)
+        return here.server.accounts.issue(name, Role(role), days=here.server.settings.token_days)
 
     try:
         issued = await here.run(make)
     except DiscreetError as refusal:
-        return await _listed(here, refusal=refusal_text(refusal), typed=form)
-    return await _listed(here, issued=issued)
+        return await _show_accounts(here, refusal=refusal_text(refusal), typed=form)
+    return await _show_accounts(here, issued=issued)
 
 
 async def _token(request: Request, here: Custodian) -> Response:
     form = await form_of(request, here)
 
     def issue() -> Any:
-        for each in here.desk.accounts.listed():
-            if each["name"] == form.text("name") and each["role"]:
-                days = here.desk.settings.token_days
-                return here.desk.accounts.issue(each["name"], Role(each["role"]), days=days)
+        for account in here.server.accounts.list_all():
+            if account["name"] == form.text("name") and account["role"]:
+                days = here.server.settings.token_days
+                return here.server.accounts.issue(account["name"], Role(account["role"]), days=days)
         raise Problem("not-found")
 
-    return await _listed(here, issued=await here.run(issue))
+    return await _show_accounts(here, issued=await here.run(issue))
 
 
 async def _revoke(request: Request, here: Custodian) -> Response:
     form = await form_of(request, here)
     if form.text("name") == here.who.name and form.text("confirm") != "yes":
-        return await _listed(here, asking=here.who.name)
+        return await _show_accounts(here, asking=here.who.name)
     try:
-        await here.run(lambda: here.desk.accounts.revoke(form.text("name")))
+        await here.run(lambda: here.server.accounts.revoke(form.text("name")))
     except DiscreetError as refusal:
-        return await _listed(here, refusal=refusal_text(refusal))
+        return await _show_accounts(here, refusal=refusal_text(refusal))
     return RedirectResponse("/custodian/accounts", 303)
 
 
@@ -213,13 +211,13 @@ async def _ledger(here: Custodian, before: str = "") -> Response:
     first = number_in(before)
 
     def read() -> dict[str, Any]:
-        ledger = here.desk.curator.ledger
+        ledger = here.server.curator.ledger
         entries = ledger.entries_before(first, limit=PAGE + 1)
         part = entries[:PAGE]
         return {
-            **_standing(here),
-            "burns": [_burn(here, each) for each in _named_in(here, part)],
-            "rows": [_row(each) for each in part],
+            **_describe_ledger(here),
+            "burns": [_draw_burn(here, account) for account in _find_accounts(here, part)],
+            "rows": [_row(entry) for entry in part],
             "older": part[-1].sequence if len(entries) > PAGE else None,
             "newer": first is not None,
         }
@@ -227,15 +225,15 @@ async def _ledger(here: Custodian, before: str = "") -> Response:
     return await here.page("ledger.html", title="Ledger", **await here.run(read))
 
 
-def _named_in(here: Here, entries: Sequence[Entry]) -> list[Account]:
+def _find_accounts(here: Here, entries: Sequence[Entry]) -> list[Account]:
     """A few accounts that these entries open, amend or charge, populations first."""
-    populations = dict.fromkeys((Holder.POPULATION, each.population) for each in entries)
-    analysts = dict.fromkeys((Holder.ANALYST, each.analyst) for each in entries)
+    populations = dict.fromkeys((Holder.POPULATION, entry.population) for entry in entries)
+    analysts = dict.fromkeys((Holder.ANALYST, entry.analyst) for entry in entries)
     half = _CHARTS // 2
     names = [*list(populations)[:half], *list(analysts)[:half]]
-    ledger = here.desk.curator.ledger
+    ledger = here.server.curator.ledger
     accounts = [ledger.find(holder, name) for holder, name in names if name is not None]
-    return [each for each in accounts if each is not None]
+    return [account for account in accounts if account is not None]
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -245,28 +243,28 @@ def _row(entry: Entry) -> dict[str, Any]:
     return {**values, "cost": cost, "question": question[:300]}
 
 
-def _burn(here: Here, account: Account) -> dict[str, Any]:
+def _draw_burn(here: Here, account: Account) -> dict[str, Any]:
     """What was left of an account after each of its last charges, counted back from now."""
     currency = account.currency
     total = account.limit - account.spent
-    left = [float(total)]
-    for entry in here.desk.curator.ledger.charges_to(account, limit=PAGE):
+    balances = [float(total)]
+    for entry in here.server.curator.ledger.charges_to(account, limit=PAGE):
         total += price(entry.loss, currency)[0]
-        left.append(float(min(total, account.limit)))
+        balances.append(float(min(total, account.limit)))
     title = f"{account.holder.value} {account.name}"
     words = f"What is left of {title} after each of its last charges, in {currency.value}"
     return {
         "title": title,
-        "chart": steps(words, left[::-1], float(account.limit)),
+        "chart": steps(words, balances[::-1], float(account.limit)),
         "left": f"Left: {left_text(account)}.",
     }
 
 
 async def _checks(here: Custodian) -> Response:
-    return await _checked(here)
+    return await _show_checks(here)
 
 
-async def _checked(
+async def _show_checks(
     here: Here, *, heading: str = "", lines: tuple[str, ...] = (), refusal: str = ""
 ) -> Response:
     from discreet.audit.catalogue import mechanism_subjects
@@ -274,7 +272,7 @@ async def _checked(
     return await here.page(
         "checks.html",
         title="Audits and attacks",
-        mechanisms=[each.name for each in mechanism_subjects()],
+        mechanisms=[subject.name for subject in mechanism_subjects()],
         attacks=_QUICK,
         heading=heading,
         lines=lines,
@@ -289,8 +287,8 @@ async def _check(request: Request, here: Custodian) -> Response:
     try:
         heading, lines = await here.run(lambda: work(name))
     except DiscreetError as refusal:
-        return await _checked(here, refusal=refusal_text(refusal))
-    return await _checked(here, heading=heading, lines=lines)
+        return await _show_checks(here, refusal=refusal_text(refusal))
+    return await _show_checks(here, heading=heading, lines=lines)
 
 
 def _audit(name: str) -> tuple[str, tuple[str, ...]]:
@@ -315,8 +313,8 @@ def _attack(name: str) -> tuple[str, tuple[str, ...]]:
         raise InvalidValue(f"{name!r:.80} takes long; run discreet attack {name!r:.40}.")
     result = study(name, Setting(people=_PEOPLE), lambda _: None)
     lines = [result.words]
-    for each in result.to_dict()["outcomes"]:
-        lines.append(", ".join(f"{key}: {_short(value)}" for key, value in each.items()))
+    for outcome in result.to_dict()["outcomes"]:
+        lines.append(", ".join(f"{key}: {_short(value)}" for key, value in outcome.items()))
     return result.title, (*lines, result.lesson)
 
 

@@ -11,7 +11,7 @@ from discreet.schema.format import ENCODINGS, PLAIN, Format
 from discreet.schema.toml.format_section import read_format
 from discreet.server.pages.shared import Form
 
-__all__ = ["CHOICES", "declared_of", "fields_of", "typed_fields"]
+__all__ = ["CHOICES", "fields_of", "read_declared", "typed_fields"]
 
 _QUOTES = {"double": '"', "single": "'", "none": ""}
 _DECIMALS = {"point": ".", "comma": ","}
@@ -64,12 +64,12 @@ def typed_fields(form: Form, given: Format) -> dict[str, Any]:
     return typed | {name: f"format-{name}" in form.fields for name in _FLAGS}
 
 
-def declared_of(form: Form) -> dict[str, Any]:
+def read_declared(form: Form) -> dict[str, Any]:
     """What a form says of a format, checked; nothing if the page had no such fields yet.
 
-    >>> declared_of(Form({}))
+    >>> read_declared(Form({}))
     {}
-    >>> declared_of(Form({"format-given": "1", "format-delimiter": "tab"}))["delimiter"]
+    >>> read_declared(Form({"format-given": "1", "format-delimiter": "tab"}))["delimiter"]
     '\\t'
     """
     if _GIVEN not in form.fields:

@@ -31,7 +31,7 @@ from discreet.schema.format import PLAIN, Format
 from discreet.schema.table import Table
 from discreet.schema.toml.read import read_schema
 from discreet.schema.toml.write import format_lines
-from discreet.server.pages.format_forms import CHOICES, declared_of, typed_fields
+from discreet.server.pages.format_forms import CHOICES, read_declared, typed_fields
 from discreet.server.pages.shared import Custodian, Form, Here, form_of
 from discreet.server.settings import Settings
 
@@ -84,7 +84,7 @@ def files_of(settings: Settings) -> list[str]:
     files: list[str] = []
     for root in settings.roots:
         for folder, folders, names in os.walk(root):
-            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             if vault_around(Path(folder)) is not None:
                 folders[:], names = [], []  # nothing in a vault is a source
             for name in sorted(names):
@@ -94,11 +94,11 @@ def files_of(settings: Settings) -> list[str]:
 
 
 async def _pick(here: Custodian) -> Response:
-    return await _first(here)
+    return await _show_first(here)
 
 
-async def _first(here: Here, refusal: str = "", picked: str = "") -> Response:
-    settings = here.desk.settings
+async def _show_first(here: Here, refusal: str = "", picked: str = "") -> Response:
+    settings = here.server.settings
     return await here.page(
         "register.html",
         title="Register a table",
@@ -126,28 +126,28 @@ class _Look:
 
 
 async def _step(request: Request, here: Custodian) -> Response:
-    form = _of_this_sheet(await form_of(request, here))
+    form = _drop_other_sheets(await form_of(request, here))
     source = form.text("other") or form.text("source")
     try:
-        look = await here.run(lambda: _look(here.desk.settings, source, form))
+        look = await here.run(lambda: _look(here.server.settings, source, form))
     except DiscreetError as refusal:
-        typed = _typed(form, source)
+        typed = _look_at_form(form, source)
         if not typed.columns:
-            return await _first(here, refusal_text(refusal), source)
-        return await _second(here, form, typed, refusal_text(refusal))
+            return await _show_first(here, refusal_text(refusal), source)
+        return await _show_second(here, form, typed, refusal_text(refusal))
     if form.text("step") == "2" or form.text("again"):
-        return await _second(here, form, look)
+        return await _show_second(here, form, look)
     try:
-        document = document_of(form, _place(here.desk.settings, source, look.sheet))
+        document = document_of(form, _place(here.server.settings, source, look.sheet))
         if look.format.facts():
             document["format"] = look.format.facts()
         table = read_schema(document)
         if form.text("step") == "4":
-            await here.run(lambda: here.desk.curator.add(document))
+            await here.run(lambda: here.server.curator.add(document))
             return RedirectResponse(f"/custodian/tables/{quote(table.name, safe='')}", 303)
         dry = await here.run(lambda: dry_run(table))
     except DiscreetError as refusal:
-        return await _second(here, form, look, refusal_text(refusal))
+        return await _show_second(here, form, look, refusal_text(refusal))
     return await here.page(
         "register.html",
         title="Register a table",
@@ -155,11 +155,11 @@ async def _step(request: Request, here: Custodian) -> Response:
         refusal="",
         words=words_of(table),
         dry=dry,
-        fields=[each for each in form.fields.items() if each[0] not in ("csrf", "step", "again")],
+        fields=[item for item in form.fields.items() if item[0] not in ("csrf", "step", "again")],
     )
 
 
-def _of_this_sheet(form: Form) -> Form:
+def _drop_other_sheets(form: Form) -> Form:
     """A form without the format of another sheet than the one that is chosen now."""
     if form.text("sheet") == form.text("sheet-seen"):
         return form
@@ -176,7 +176,7 @@ def _look(settings: Settings, source: str, form: Form) -> _Look:
     if "://" in place:
         columns = tuple(Origin.of(place).types().items())[:_MOST_COLUMNS]
         return _Look(source, columns)
-    declared = declared_of(form)
+    declared = read_declared(form)
     sheets = () if "#" in source else sheets_of(source_files(place))
     sheet = form.text("sheet") or (sheets[0] if sheets else "")
     previewed = preview(_place(settings, source, sheet), declared)
@@ -188,7 +188,7 @@ def _look(settings: Settings, source: str, form: Form) -> _Look:
     )
 
 
-def _typed(form: Form, source: str) -> _Look:
+def _look_at_form(form: Form, source: str) -> _Look:
     """The same from the page itself, where the source cannot be read as it says."""
     columns = []
     for place in range(_MOST_COLUMNS):
@@ -204,9 +204,9 @@ def _typed(form: Form, source: str) -> _Look:
     )
 
 
-async def _second(here: Here, form: Form, look: _Look, refusal: str = "") -> Response:
+async def _show_second(here: Here, form: Form, look: _Look, refusal: str = "") -> Response:
     stem = Path(path_of(look.source)).stem
-    name = "".join(each if each.isalnum() else "_" for each in stem)
+    name = "".join(character if character.isalnum() else "_" for character in stem)
     values = {"name": name, "population": "", "unit": "", "rows_per_unit": "1"}
     values |= {"epsilon": "1", "delta": "0"}
     values |= {
@@ -274,7 +274,7 @@ def _column(form: Form, place: int, kind: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"type": kind}
     if kind == "category":
         entry["keys"] = [
-            each.strip() for each in form.text(f"keys-{place}").split(",") if each.strip()
+            key.strip() for key in form.text(f"keys-{place}").split(",") if key.strip()
         ]
         return entry
     for end in ("lower", "upper", "step"):
@@ -354,11 +354,11 @@ def dry_run(table: Table) -> list[tuple[str, str]]:
             curator.grant("dry-run", epsilon=10, delta=table.budget.delta if table.budget else 0)
             session = curator.session("dry-run")
             for question in examples_of([table])[:3]:
-                problems.append((question, _tried(session, question)))
+                problems.append((question, _try_question(session, question)))
     return problems
 
 
-def _tried(session: Session, question: str) -> str:
+def _try_question(session: Session, question: str) -> str:
     try:
         answer = session.sql(question, epsilon=0.2)
     except DiscreetError as refusal:
@@ -368,7 +368,7 @@ def _tried(session: Session, question: str) -> str:
 
 
 def _write_made_up(table: Table, file: Path) -> None:
-    names = [each.source_name or each.name for each in table.columns]
+    names = [column.source_name or column.name for column in table.columns]
     if table.unit:
         names.insert(0, table.unit_source_name or table.unit)
     with file.open("w", newline="", encoding="utf-8") as target:
@@ -376,13 +376,13 @@ def _write_made_up(table: Table, file: Path) -> None:
         writer.writerow(names)
         for row in range(_MADE_UP):
             invented = [
-                _invented(column, 7919 * row + 104729 * place)
+                _invent(column, 7919 * row + 104729 * place)
                 for place, column in enumerate(table.columns)
             ]
             writer.writerow([*([row] if table.unit else []), *invented])
 
 
-def _invented(column: Column, number: int) -> Any:
+def _invent(column: Column, number: int) -> Any:
     code = column.lower + number % (column.upper - column.lower + 1)
     if column.kind == "category":
         return column.keys[number % len(column.keys)] if column.keys else f"key {number % 5}"

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from discreet.curator.answer_rows import number_text
 from discreet.errors import DiscreetError
 from discreet.schema.names import sql_name
-from discreet.server.api.services import SynopsisCache, asked_synopsis, described_synopsis, named
+from discreet.server.api.services import SynopsisCache, ask_synopsis, check_name, describe_synopsis
 from discreet.server.pages.shared import Analyst, Here, form_of
 from discreet.server.paging import PAGE, number_in
 from discreet.streams.monitor.monitor import Monitor
@@ -33,13 +33,13 @@ def service_pages(cache: SynopsisCache) -> APIRouter:
         form = await form_of(request, here)
         sql = form.text("sql")[:16_384]
 
-        told, refusal = await _tried(
-            here, lambda: asked_synopsis(here.desk, cache, here.who, name, sql)
+        told, refusal = await _try_work(
+            here, lambda: ask_synopsis(here.server, cache, here.who, name, sql)
         )
-        return await _shown_synopsis(here, cache, name, sql=sql, told=told, refusal=refusal)
+        return await _show_synopsis(here, cache, name, sql=sql, told=told, refusal=refusal)
 
     async def synopsis(name: str, here: Analyst) -> Response:
-        return await _shown_synopsis(here, cache, name)
+        return await _show_synopsis(here, cache, name)
 
     routes.add_api_route("/services", _services, methods=["GET"])
     routes.add_api_route("/monitors/{name}", _monitor, methods=["GET"])
@@ -49,36 +49,36 @@ def service_pages(cache: SynopsisCache) -> APIRouter:
     return routes
 
 
-async def _tried(here: Here, work: Callable[[], Any]) -> tuple[Any, str]:
+async def _try_work(here: Here, work: Callable[[], Any]) -> tuple[Any, str]:
     """What work gives, or why it is refused."""
     try:
         return await here.run(work), ""
     except DiscreetError as refusal:
-        return None, here.desk.told(refusal)
+        return None, here.server.tell_analyst(refusal)
 
 
 async def _services(here: Analyst, before: str = "") -> Response:
     first = number_in(before)
 
-    def listed() -> dict[str, Any]:
-        states = here.desk.curator.vault.states
-        states_begun = states.begun_before(first, analyst=here.who.name, limit=PAGE + 1)
+    def list_services() -> dict[str, Any]:
+        states = here.server.curator.vault.states
+        services = states.list_before(first, analyst=here.who.name, limit=PAGE + 1)
         names = {
-            kind: [each.name for each in states_begun[:PAGE] if each.kind == kind]
+            kind: [service.name for service in services[:PAGE] if service.kind == kind]
             for kind in _KINDS
         }
         return {
-            "monitors": [_listed_monitor(here, each) for each in names["monitor"]],
+            "monitors": [_summarize_monitor(here, name) for name in names["monitor"]],
             "synopses": names["synopsis"],
             "counters": names["counter"],
-            "older": states_begun[PAGE - 1].number if len(states_begun) > PAGE else None,
+            "older": services[PAGE - 1].number if len(services) > PAGE else None,
             "newer": first is not None,
         }
 
-    return await here.page("services.html", title="Services", **await here.run(listed))
+    return await here.page("services.html", title="Services", **await here.run(list_services))
 
 
-def _listed_monitor(here: Here, name: str) -> dict[str, Any]:
+def _summarize_monitor(here: Here, name: str) -> dict[str, Any]:
     try:
         values = _values(here, name)
     except DiscreetError:
@@ -93,15 +93,15 @@ def _listed_monitor(here: Here, name: str) -> dict[str, Any]:
 
 
 def _values(here: Here, name: str) -> dict[str, Any]:
-    named(here.desk, here.who, "monitor", name)
-    return Monitor(here.desk.curator.remote_session(here.who.name), name).values()
+    check_name(here.server, here.who, "monitor", name)
+    return Monitor(here.server.curator.remote_session(here.who.name), name).values()
 
 
 async def _monitor(name: str, here: Analyst) -> Response:
-    return await _shown_monitor(here, name)
+    return await _show_monitor(here, name)
 
 
-async def _shown_monitor(here: Here, name: str, refusal: str = "") -> Response:
+async def _show_monitor(here: Here, name: str, refusal: str = "") -> Response:
     values = await here.run(lambda: _values(here, name))
     return await here.page(
         "monitor.html",
@@ -111,7 +111,7 @@ async def _shown_monitor(here: Here, name: str, refusal: str = "") -> Response:
         name=name,
         monitor=values,
         price=" ".join(f"{word} {price}" for word, price in values["price"].items()),
-        alarms=[_check_row(each) for each in reversed(values["alarms"])],
+        alarms=[_check_row(alarm) for alarm in reversed(values["alarms"])],
         last=None if values["last"] is None else _check_row(values["last"]),
     )
 
@@ -125,17 +125,17 @@ async def _check(request: Request, name: str, here: Analyst) -> Response:
     await form_of(request, here)
 
     def check() -> None:
-        named(here.desk, here.who, "monitor", name)
-        here.desk.admit_check(here.who)
-        Monitor(here.desk.session(here.who), name).check()
+        check_name(here.server, here.who, "monitor", name)
+        here.server.admit_check(here.who)
+        Monitor(here.server.session(here.who), name).check()
 
-    _, refusal = await _tried(here, check)
+    _, refusal = await _try_work(here, check)
     if refusal:
-        return await _shown_monitor(here, name, refusal)
+        return await _show_monitor(here, name, refusal)
     return RedirectResponse(f"/monitors/{name}", 303)
 
 
-async def _shown_synopsis(
+async def _show_synopsis(
     here: Here,
     cache: SynopsisCache,
     name: str,
@@ -144,7 +144,7 @@ async def _shown_synopsis(
     told: dict[str, Any] | None = None,
     refusal: str = "",
 ) -> Response:
-    facts = await here.run(lambda: described_synopsis(here.desk, cache, here.who, name))
+    facts = await here.run(lambda: describe_synopsis(here.server, cache, here.who, name))
     return await here.page(
         "synopsis.html",
         title=f"Synopsis {name}",

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.server.accounts import Identity, Role
-from discreet.server.context import ServerContext, desk_of, login_of
+from discreet.server.context import ServerContext, login_of, server_of
 from discreet.server.logins import COOKIE, Login
 from discreet.server.problems import BODY, Problem
 from discreet.web.rendering import page, static_file
@@ -54,10 +54,10 @@ class Form:
 class Here:
     """A signed-in visitor: who it is, and pages made for them."""
 
-    __slots__ = ("desk", "login")
+    __slots__ = ("login", "server")
 
-    def __init__(self, desk: ServerContext, login: Login) -> None:
-        self.desk = desk
+    def __init__(self, server: ServerContext, login: Login) -> None:
+        self.server = server
         self.login = login
 
     @property
@@ -67,13 +67,13 @@ class Here:
 
     async def run(self, work: Callable[[], Any]) -> Any:
         """Work that reads the vault, in the bounded pool."""
-        return await self.desk.gate.run(self.who.name, work)
+        return await self.server.gate.run(self.who.name, work)
 
     async def page(
         self, template: str, *, title: str, status: int = 200, **values: Any
     ) -> Response:
         """A page of this visitor's."""
-        paused = await self.run(lambda: self.desk.accounts.paused)
+        paused = await self.run(lambda: self.server.accounts.paused)
         text = page(template, title=title, login=self.login, paused=paused, **values)
         return HTMLResponse(text, status)
 
@@ -84,9 +84,9 @@ def _visitor(request: Request, role: Role) -> Here:
         raise Problem("not-signed-in")
     if login.identity.role is not role:
         raise Problem("not-found")
-    desk = desk_of(request)
-    desk.admit(login.identity)
-    return Here(desk, login)
+    server = server_of(request)
+    server.admit(login.identity)
+    return Here(server, login)
 
 
 def _analyst(request: Request) -> Here:
@@ -134,8 +134,8 @@ def login_pages() -> APIRouter:
     return routes
 
 
-def _login_page(desk: ServerContext, refusal: str = "", status: int = 200) -> Response:
-    values = {"login": None, "paused": False, "refusal": refusal, "guide": desk.settings.guided}
+def _login_page(server: ServerContext, refusal: str = "", status: int = 200) -> Response:
+    values = {"login": None, "paused": False, "refusal": refusal, "guide": server.settings.guided}
     return HTMLResponse(page("login.html", title="Sign in", **values), status)
 
 
@@ -145,7 +145,7 @@ def _refuse_other_sites(request: Request) -> None:
     `Sec-Fetch-Site` is sent to trustworthy addresses only, `Origin` with every form.
     """
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
-    scheme = "https" if desk_of(request).settings.secure_cookies else request.url.scheme
+    scheme = "https" if server_of(request).settings.secure_cookies else request.url.scheme
     own = f"{scheme}://{request.headers.get('Host', '')}"
     known = site == "same-origin" and origin == "null"  # a browser that keeps it to itself
     if site not in (None, "same-origin", "none") or (
@@ -162,29 +162,29 @@ async def _start(request: Request) -> Response:
 
 
 async def _login(request: Request) -> Response:
-    return _login_page(desk_of(request))
+    return _login_page(server_of(request))
 
 
 async def _sign_in(request: Request) -> Response:
     _refuse_other_sites(request)
-    desk = desk_of(request)
+    server = server_of(request)
     address = request.client.host if request.client else "unknown"
     form = await _fields(request)
     # A right token is let in whoever else guesses at this address, which may be a proxy's.
-    identity = await run_in_threadpool(desk.accounts.identify, form.text("token"))
+    identity = await run_in_threadpool(server.accounts.identify, form.text("token"))
     if identity is None:
-        if desk.guesses.too_many(address):
-            return _login_page(desk, "Too many wrong tokens; wait a minute.", 429)
-        desk.guesses.count(address)
-        return _login_page(desk, "That token is not valid. Check it, or ask your custodian.", 401)
+        if server.guesses.too_many(address):
+            return _login_page(server, "Too many wrong tokens; wait a minute.", 429)
+        server.guesses.count(address)
+        return _login_page(server, "That token is not valid. Check it, or ask your custodian.", 401)
     redirect = RedirectResponse("/", 303)
     redirect.set_cookie(
         COOKIE,
-        desk.logins.cookie(identity),
-        max_age=desk.settings.login_hours * 3600,
+        server.logins.cookie(identity),
+        max_age=server.settings.login_hours * 3600,
         httponly=True,
         samesite="strict",
-        secure=desk.settings.secure_cookies,
+        secure=server.settings.secure_cookies,
     )
     return redirect
 
@@ -193,8 +193,8 @@ async def _sign_out(request: Request) -> Response:
     _refuse_other_sites(request)
     login = await run_in_threadpool(login_of, request)
     if login is not None:
-        await form_of(request, Here(desk_of(request), login))
-        await run_in_threadpool(desk_of(request).logins.end, request.cookies[COOKIE])
+        await form_of(request, Here(server_of(request), login))
+        await run_in_threadpool(server_of(request).logins.end, request.cookies[COOKIE])
     redirect = RedirectResponse("/login", 303)
     if COOKIE in request.cookies:  # another site's form comes without it, and must not remove it
         redirect.delete_cookie(COOKIE, httponly=True, samesite="strict")
@@ -213,20 +213,20 @@ def problem_page(request: Request, problem: Problem) -> Response:
 
     Who is not signed in and typed nothing is sent to the login.
     """
-    typed = _typed(request)
+    typed = _read_refused(request)
     if problem.kind == "not-signed-in" and not typed:
         return RedirectResponse("/login", 303)
     login, paused = None, False
     with suppress(DiscreetError):  # the vault itself may be what cannot be read
         login = login_of(request)
-        paused = login is not None and desk_of(request).accounts.paused
+        paused = login is not None and server_of(request).accounts.paused
     text = page(
         "message.html",
         title=problem.title,
         text=str(problem),
         login=login,
         paused=paused,
-        typed=[each for each in typed.items() if each[0] not in ("csrf", "token")],
+        typed=[field for field in typed.items() if field[0] not in ("csrf", "token")],
         again=request.url.path if login is not None and _own(login, typed) else "",
     )
     wait = problem.retry_seconds
@@ -234,7 +234,7 @@ def problem_page(request: Request, problem: Problem) -> Response:
     return HTMLResponse(text, problem.status, headers)
 
 
-def _typed(request: Request) -> dict[str, str]:
+def _read_refused(request: Request) -> dict[str, str]:
     """The fields of the form that was refused; none of a login's, which are secret."""
     kind = request.headers.get("Content-Type", "").partition(";")[0]
     if request.url.path == "/login" or kind != "application/x-www-form-urlencoded":

@@ -237,7 +237,7 @@ class Joint:
 
     def _make_reading(self, sql: str, plan: Plan, noisy: list[list[int]]) -> Reading:
         keys = [
-            domain.named(codes)
+            domain.name_codes(codes)
             for domain, codes in zip(plan.domains, zip(*plan.groups, strict=True), strict=True)
         ]
         names = [domain.name for domain in plan.domains]

@@ -4,7 +4,7 @@ numbers, patterns of dates. Every expression is total; texts of another form bec
 
 from discreet.errors import SchemaError
 from discreet.plan.sql.dialects import DUCKDB
-from discreet.plan.sql.preparation.times import patterned_day, patterned_moment
+from discreet.plan.sql.preparation.times import match_day, match_moment
 from discreet.schema.format import Format
 from discreet.schema.table import Table
 
@@ -62,8 +62,8 @@ def apply_format(given: Format, column_kind: str, value: str, kind: str) -> tupl
     if not patterns:
         return value, kind
     if column_kind == "date":
-        return patterned_day(value, patterns), "DATE"
-    return patterned_moment(value, patterns), "TIMESTAMP"
+        return match_day(value, patterns), "DATE"
+    return match_moment(value, patterns), "TIMESTAMP"
 
 
 def _number(given: Format, value: str) -> str:

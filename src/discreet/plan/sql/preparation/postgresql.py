@@ -15,7 +15,7 @@ from discreet.plan.sql.preparation.form import (
     text_refusal,
     unit_refusal,
 )
-from discreet.plan.sql.preparation.words import DAY, NUMBER, ranked_rows
+from discreet.plan.sql.preparation.words import DAY, NUMBER, rank_rows
 from discreet.schema.column import Column
 
 __all__ = ["POSTGRESQL_READER"]
@@ -192,6 +192,6 @@ POSTGRESQL_READER = Reader(
     },
     text=_text,
     unit=_unit,
-    first_rows=ranked_rows,
+    first_rows=rank_rows,
 )
 """How PostgreSQL reads raw values."""

@@ -11,14 +11,7 @@ from discreet.plan.sql.preparation.statement import LONGEST_TEXT, Raw
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-__all__ = [
-    "FILE_STEP",
-    "Fault",
-    "MOST_LINES",
-    "counts_of_faults",
-    "faults_of",
-    "lines_of_faults",
-]
+__all__ = ["FILE_STEP", "Fault", "MOST_LINES", "counts_of_faults", "faults_of", "lines_of_faults"]
 
 FILE_STEP = 1 << 40
 """More than the lines of any file."""
@@ -105,7 +98,7 @@ def _misread(source: Raw, column: Column, there: str) -> Iterator[Fault]:
             fault += f" AND ({reading.nan}) IS NOT TRUE"
         yield Fault(column.name, "unreadable", there, fault)
     if column.kind == "integer" and source.reader.dialect is DUCKDB and not _WHOLE.fullmatch(kind):
-        number = f"TRY_CAST({source.formatted(column)[0]} AS DOUBLE)"
+        number = f"TRY_CAST({source.apply_table_format(column)[0]} AS DOUBLE)"
         yield Fault(column.name, "rounded", there, f"{number} <> round({number})")
 
 
@@ -118,8 +111,8 @@ def counts_of_faults(faults: Sequence[Fault], names: Sequence[str], relation: st
     'SELECT COUNT(*), COUNT(CASE WHEN x THEN 1 END), COUNT(CASE WHEN y THEN 1 END) FROM source'
     """
     counts = ["COUNT(*)", *(f"COUNT({name})" for name in names)]
-    for each in faults:
-        counts += [f"COUNT(CASE WHEN {test} THEN 1 END)" for test in (each.given, each.fault)]
+    for fault in faults:
+        counts += [f"COUNT(CASE WHEN {test} THEN 1 END)" for test in (fault.given, fault.fault)]
     return f"SELECT {', '.join(counts)} FROM {relation}"
 
 
@@ -131,8 +124,8 @@ def lines_of_faults(faults: Sequence[Fault], relation: str) -> str:
     """
     key = f'CAST("$file" AS BIGINT) * {FILE_STEP} + CAST("$line" AS BIGINT)'
     lists = ", ".join(
-        f"min({key}, {MOST_LINES}) FILTER (WHERE {each.fault}) AS y{place}"
-        for place, each in enumerate(faults)
+        f"min({key}, {MOST_LINES}) FILTER (WHERE {fault.fault}) AS y{place}"
+        for place, fault in enumerate(faults)
     )
     shown = ", ".join(
         f"y{place}[{number}]" for place in range(len(faults)) for number in range(1, MOST_LINES + 1)

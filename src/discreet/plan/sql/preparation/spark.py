@@ -17,7 +17,7 @@ from discreet.plan.sql.preparation.form import (
     text_refusal,
     unit_refusal,
 )
-from discreet.plan.sql.preparation.words import DAY, NUMBER, ranked_rows
+from discreet.plan.sql.preparation.words import DAY, NUMBER, rank_rows
 from discreet.schema.column import Column
 
 __all__ = ["SPARK_READER"]
@@ -170,6 +170,6 @@ SPARK_READER = Reader(
     },
     text=_text,
     unit=_unit,
-    first_rows=ranked_rows,
+    first_rows=rank_rows,
 )
 """How Spark reads raw values."""

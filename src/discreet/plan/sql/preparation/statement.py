@@ -80,9 +80,9 @@ class Raw:
         value, kind = self.value(column.name)
         if column.private_keys:
             return Reading(self.reader.text(value, kind, f"{self.table.name}.{column.name}"))
-        return self.reader.readings[column.kind](column, *self.formatted(column))
+        return self.reader.readings[column.kind](column, *self.apply_table_format(column))
 
-    def formatted(self, column: Column) -> tuple[str, str]:
+    def apply_table_format(self, column: Column) -> tuple[str, str]:
         """A column of the source as SQL, texts by the table's format; and its type then."""
         return apply_format(self.table.format, column.kind, *self.value(column.name))
 
@@ -190,7 +190,7 @@ def _first_rows(source: Raw, rows: str) -> str:
     texts = [dialect.column_text(column) for column in columns]
     listed = ", ".join(map(quote_column, columns))
     unit = '"$unit"'
-    order = f"{dialect.hashed(unit, texts, 'chr(31)')}, {listed}"
+    order = f"{dialect.hash_texts(unit, texts, 'chr(31)')}, {listed}"
     return source.reader.first_rows(rows, listed, order, source.table.rows_per_unit)
 
 
@@ -216,12 +216,12 @@ def missing_count(
         reading = source.reading(column)
         known = "" if reading.nan is None or column.nan == AS_NULL else f" AND NOT ({reading.nan})"
         missing = f"({reading.code}) IS NULL{known}" if not column.other else None
-        for rule, given, test in (
+        for rule, action, test in (
             ("null", column.null, missing),
             ("nan", column.nan, reading.nan),
             ("infinity", column.infinity, reading.infinite),
         ):
-            if given == "error" and test is not None:
+            if action == "error" and test is not None:
                 refusals.append(Refusal(column.name, rule))
                 counts.append(_count_of(test))
     return (refusals, f"SELECT {', '.join(counts)} FROM {relation}") if refusals else None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from discreet.plan.sql.dialects import DUCKDB
 from discreet.plan.sql.preparation.words import DAY, LOCAL_MOMENT, OFFSET, UTC, YEAR, ZONED_MOMENT
 
-__all__ = ["day_of", "moment_of", "patterned_day", "patterned_moment"]
+__all__ = ["day_of", "match_day", "match_moment", "moment_of"]
 
 _TOKEN = re.compile(r"%(.)|([^%]+)", re.DOTALL)
 _MARKS = re.compile(r"([\\.+*?()|\[\]{}^$])")
@@ -47,28 +47,28 @@ def moment_of(text: str) -> str:
     )
 
 
-def patterned_day(text: str, patterns: Sequence[str]) -> str:
+def match_day(text: str, patterns: Sequence[str]) -> str:
     """The day of a text by the first pattern that it has; an offset has to be that of UTC.
 
-    >>> patterned_day("x", ["%Y"]).endswith("THEN try_strptime(trim(x), '%Y') END AS DATE)")
+    >>> match_day("x", ["%Y"]).endswith("THEN try_strptime(trim(x), '%Y') END AS DATE)")
     True
     """
     words = f"trim({text})"
-    days = [_local(words, each, _pieces(each, UTC)) for each in patterns]
+    days = [_local(words, pattern, _pieces(pattern, UTC)) for pattern in patterns]
     return f"CAST({_first(days)} AS DATE)"
 
 
-def patterned_moment(text: str, patterns: Sequence[str]) -> str:
+def match_moment(text: str, patterns: Sequence[str]) -> str:
     """The moment, in UTC, of a text by the first pattern that it has.
 
-    >>> patterned_moment("x", ["%Y", "%Y %z"]).count("to_minutes")
+    >>> match_moment("x", ["%Y", "%Y %z"]).count("to_minutes")
     1
     """
     words = f"trim({text})"
     moments = []
-    for each in patterns:
-        pieces = _pieces(each, OFFSET)
-        moment = _local(words, each, pieces)
+    for pattern in patterns:
+        pieces = _pieces(pattern, OFFSET)
+        moment = _local(words, pattern, pieces)
         if "z" in dict(pieces):
             moment = f"{moment} - {_ahead(_piece(words, pieces, 'z'))}"
         moments.append(moment)

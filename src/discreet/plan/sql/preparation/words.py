@@ -12,7 +12,7 @@ __all__ = [
     "UTC",
     "YEAR",
     "ZONED_MOMENT",
-    "ranked_rows",
+    "rank_rows",
 ]
 
 NUMBER = (
@@ -54,7 +54,7 @@ FALSE = "('false', 'f', 'no', 'n', '0')"
 """Texts that are false, in lower case."""
 
 
-def ranked_rows(rows: str, columns: str, order: str, most: int) -> str:
+def rank_rows(rows: str, columns: str, order: str, most: int) -> str:
     """The first rows of every unit, by one window over all of them.
 
     After it, one unit has at most `most` rows.
