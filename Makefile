@@ -7,6 +7,7 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
+export PYTHONDONTWRITEBYTECODE := # every command that a test starts would compile the package again
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow check audit bench soak mutants lock clean
 
