@@ -4,6 +4,7 @@ import atexit
 import pickle
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -85,21 +86,37 @@ def curator_of(
 
 
 @cache
-def _prepared(rows: bytes, schema: tuple[tuple[str, str], ...]) -> tuple[Path, int]:
-    """A folder with the table in its vault, and when its source was written."""
+def _make_once(make: Callable[..., Curator], facts: bytes) -> tuple[Path, list[int]]:
+    """A folder that was filled for an earlier test, and when the sources in it were written."""
     folder = Path(tempfile.mkdtemp(prefix="discreet-prepared-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    curator_of(folder / "template", pickle.loads(rows), **dict(schema)).close()
-    return folder / "template", (folder / "template" / "visits.parquet").stat().st_mtime_ns
+    make(folder / "template", *pickle.loads(facts)).close()
+    return folder / "template", _written(folder / "template")
+
+
+def _written(folder: Path) -> list[int]:
+    return [source.stat().st_mtime_ns for source in sorted(folder.glob("*.parquet"))]
+
+
+def copied_vault(
+    folder: Path, make: Callable[..., Curator], *facts: Any, clock: Clock | None = None
+) -> Curator:
+    """The same as `make(folder, *facts)`, but the vault is a copy of one that was made for an
+    earlier test; the sources of its tables lie elsewhere and are never changed.
+    """
+    template, written = _make_once(make, pickle.dumps(facts))
+    assert _written(template) == written, "a test changed the source"
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    return Curator.open(folder / "vault", price_floor=0, clock=clock)
 
 
 def copied_curator(
     folder: Path, rows: list[Row], *, clock: Clock | None = None, **schema: str
 ) -> Curator:
-    """The same as `curator_of`, but the vault is a copy of one that was prepared for an earlier
-    test; the source of its table lies elsewhere and is never changed.
-    """
-    prepared, written = _prepared(pickle.dumps(rows), tuple(sorted(schema.items())))
-    assert (prepared / "visits.parquet").stat().st_mtime_ns == written, "a test changed the source"
-    shutil.copytree(prepared, folder, dirs_exist_ok=True)
-    return Curator.open(folder / "vault", price_floor=0, clock=clock)
+    """A copy of what `curator_of` makes."""
+    known = (rows, sorted(schema.items()), SCHEMA)
+    return copied_vault(folder, _curator_of, *known, clock=clock)
+
+
+def _curator_of(folder: Path, rows: list[Row], schema: list[tuple[str, str]], _: str) -> Curator:
+    return curator_of(folder, rows, **dict(schema))

@@ -15,6 +15,7 @@ from discreet.query.algebra import Join, Scan
 from support.join_vaults import data, frame, make_vault, schema, write
 from support.pace import thinned
 from support.plan_cases import exact_of
+from support.vaults import copied_vault
 
 WAYS = ["prepared", "in place", "frames"]
 JOIN = "SELECT COUNT(*) AS n FROM visits JOIN bills ON patient = payer"
@@ -37,7 +38,7 @@ QUESTIONS = [
 
 @pytest.fixture(params=thinned(WAYS, 3, "ways of adding tables"))
 def curator(request, tmp_path):
-    with make_vault(tmp_path / "home", data(), request.param) as made:
+    with copied_vault(tmp_path / "home", make_vault, data(), request.param) as made:
         yield made
 
 
@@ -62,7 +63,7 @@ def without_noise(curator, question):
 def test_every_way_of_adding_tables_reads_the_same_integers(tmp_path):
     exact = []
     for way in WAYS:
-        with make_vault(tmp_path / way.replace(" ", "_"), data(), way) as curator:
+        with copied_vault(tmp_path / way.replace(" ", "_"), make_vault, data(), way) as curator:
             exact.append([without_noise(curator, question) for question, _ in QUESTIONS])
     assert exact[0] == exact[1] == exact[2]
     assert exact[0] == [truth for _, truth in QUESTIONS]
@@ -129,7 +130,7 @@ REFUSED = [
 
 
 def test_refusals_are_not_charged(tmp_path):
-    with make_vault(tmp_path / "home", data(), "frames") as curator:
+    with copied_vault(tmp_path / "home", make_vault, data(), "prepared") as curator:
         for question in REFUSED:
             with pytest.raises(DiscreetError):
                 curator.session("ana").sql(question, epsilon=1)
@@ -148,7 +149,7 @@ FORGED = {
 @pytest.mark.parametrize("what", FORGED)
 def test_a_plan_with_another_source_is_refused(tmp_path, what):
     """A plan is a value: whoever changes it gets no further than with a text."""
-    with make_vault(tmp_path / "home", data(), "prepared") as curator:
+    with copied_vault(tmp_path / "home", make_vault, data(), "prepared") as curator:
         session = curator.session("ana")
         plan = session.explain("SELECT COUNT(*) AS n FROM visits", epsilon=1)
         source = FORGED[what]
@@ -162,7 +163,7 @@ def test_a_plan_with_another_source_is_refused(tmp_path, what):
 @pytest.mark.parametrize("tables", [("trips", "visits", "bills"), ("trips",), ("bills", "visits")])
 def test_a_plan_that_names_other_tables_is_refused(tmp_path, tables):
     """The first private table pays: other people would, for rows that are not theirs."""
-    with make_vault(tmp_path / "home", data(), "prepared") as curator:
+    with copied_vault(tmp_path / "home", make_vault, data(), "prepared") as curator:
         session = curator.session("ana")
         plan = session.explain(JOIN, epsilon=1)
         forged = replace(plan, tables=tuple(curator.tables[name] for name in tables))
@@ -204,7 +205,7 @@ def test_what_is_public_cannot_become_private_beside_it(tmp_path):
 
 
 def test_an_error_target_and_options_work_on_joins(tmp_path):
-    with make_vault(tmp_path / "home", data(), "prepared") as curator:
+    with copied_vault(tmp_path / "home", make_vault, data(), "prepared") as curator:
         session = curator.session("ana")
         plan = session.explain(JOIN, error=25)
         assert plan.error["n"] <= 25

@@ -92,8 +92,8 @@ def label(kind: str, labels: tuple[str, ...], step: Fraction, code: int) -> Labe
         return calendar.day_of(code)
     if kind == "datetime":
         return MIDNIGHT + timedelta(microseconds=int(code * step * 10**6))
-    number = code * step
-    return int(number) if number.denominator == 1 else float(number)
+    whole, rest = divmod(code * step.numerator, step.denominator)
+    return code * step.numerator / step.denominator if rest else whole
 
 
 def groups(domains: tuple[KeyDomain, ...], *, limit: int) -> tuple[tuple[int, ...], ...]:

@@ -6,6 +6,8 @@ thousand rows instead of all of them. Knows SQL and bounds, never data.
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.parts.candidates import CandidateQuery, coarse, width_of
@@ -72,7 +74,8 @@ def _histogram(table: Table, column: Column) -> str:
     return f"histogram_{table.columns.index(column)}"
 
 
-def _name_totals(table: Table) -> dict[str, str]:
+@lru_cache(maxsize=64)
+def _name_totals(table: Table) -> Mapping[str, str]:
     """Every total that is kept, by the aggregate it is."""
     measures = Measures(scope(table), Contribution(1, 1, 1, table.neighbours), frozenset())
     measures.estimator(Aggregate(Statistic.ROWS, None))
@@ -82,7 +85,7 @@ def _name_totals(table: Table) -> dict[str, str]:
                 with suppress(UnsafeQuery):  # squares too large to add up: nobody can ask for them
                     measures.estimator(Aggregate(statistic, Field(column.name)))
     totals = dict.fromkeys(sql for measure in measures.found for _, sql in measure.terms)
-    return {sql: f'"$t{place}"' for place, sql in enumerate(totals)}
+    return MappingProxyType({sql: f'"$t{place}"' for place, sql in enumerate(totals)})
 
 
 def totals_for(query: Query, table: Table) -> Mapping[str, str]:
