@@ -59,7 +59,17 @@ class Client:
         max_rows_contributed: int | None = None,
     ) -> dict[str, Any]:
         """What a question would cost and how exact it would be. Costs nothing."""
-        return dict(self._wire.call("POST", "/explain", Question.among(locals()).body()))
+        question = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        )
+        return dict(self._wire.call("POST", "/explain", question.body()))
 
     def sql(
         self,
@@ -78,7 +88,16 @@ class Client:
 
         Privacy: `explain` with the same arguments shows the guarantee and its cost.
         """
-        body = Question.among(locals()).body()
+        body = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        ).body()
         if key is not None:
             body["key"] = key
         reply = self._wire.call("POST", "/queries", body)

@@ -34,15 +34,6 @@ class Question:
     max_groups_contributed: int | None = None
     max_rows_contributed: int | None = None
 
-    @classmethod
-    def among(cls, arguments: Mapping[str, Any]) -> "Question":
-        """The question among all arguments of a function that takes its text and its terms.
-
-        >>> Question.among({"sql": "SELECT 1", "key": "today"} | dict.fromkeys(TERMS)).sql
-        'SELECT 1'
-        """
-        return cls(**{field.name: arguments[field.name] for field in fields(cls)})
-
     @property
     def needs_count(self) -> bool:
         """Whether only an error is named, so that an average needs to know how many rows it has."""

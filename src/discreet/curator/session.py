@@ -107,7 +107,16 @@ class Session:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        question = Question.among(locals()).write_limits()
+        question = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        ).write_limits()
         planned = self._plan(question)
         payers, floor = self._planner.find_payers(planned.tables), self._vault.ledger.floor
         try:
@@ -165,7 +174,16 @@ class Session:
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
         """
-        question = Question.among(locals()).write_limits()
+        question = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        ).write_limits()
         if key is None:
             return self._ask(question, None)
         request = question.request(key)
