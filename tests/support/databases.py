@@ -30,6 +30,14 @@ class Scratch:
         """Run one statement."""
         return self._cursor.execute(sql, values).fetchall()
 
+    def rows_of(self, schema: str, sql: str) -> list[Any]:
+        """Run one statement on the tables of another schema."""
+        self.rows(f"SET schema = '{schema}'")
+        try:
+            return self.rows(sql)
+        finally:
+            self.rows(f"SET schema = '{self._name}'")
+
     def close(self) -> None:
         """Forget its tables."""
         self._cursor.execute(f"DROP SCHEMA {self._name} CASCADE")

@@ -51,6 +51,10 @@ class Bench:
         """Run one statement."""
         return self._database.rows(sql)
 
+    def rows_of(self, schema: str, sql: str) -> list[Any]:
+        """Run one statement on the tables of another schema."""
+        return self._database.rows_of(schema, sql)
+
     def load(self, data: Data) -> None:
         """Fill the tables: a row is its codes, after the unit if the table has one."""
         for name, table in self.tables.items():

@@ -12,6 +12,7 @@ import pytest
 from discreet.schema.table import Budget
 from support.sql_page import ACCEPTED, FUNCTIONS, REFUSED
 from support.twin_vaults import make_vault, noisy_rows, outcome, shape
+from support.vaults import copied_vault
 
 EXAMPLES = [text for _, _, cases in ACCEPTED for _, text in cases]
 REFUSALS = [text for _, texts in REFUSED for text in texts]
@@ -31,7 +32,8 @@ DELTAS = [1, -1, 0, 1e-6, float("nan")]
 def _pair(factory, person, how, budget):
     folder = factory.mktemp("twins")
     return [
-        make_vault(folder / name, who, how, budget) for name, who in (("a", person), ("b", None))
+        make_vault(folder / "a", person, how, budget),
+        copied_vault(folder / "b", make_vault, None, how, budget),
     ]
 
 

@@ -211,7 +211,7 @@ def test_the_command_lists_what_can_be_audited(subjects):
 def test_a_missed_bug_or_a_false_claim_is_status_1(monkeypatch):
     (bug,) = catalogue.find("half the noise", catalogue.bugs())
     found = [replace(catalogue.examine(bug, false_alarm=1e-3), subject=replace(bug, bug=""))]
-    monkeypatch.setattr(command, "_examined", lambda *_: (found, 0.0))
+    monkeypatch.setattr(command, "_run_audits", lambda *_: (found, 0.0))
     outcome = run("audit", "anything")
     assert outcome.status == 1
     assert "CLAIM IS FALSE" in outcome.out
