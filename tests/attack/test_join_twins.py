@@ -8,6 +8,7 @@ from discreet.curator.access import Access
 from discreet.errors import DiscreetError
 from discreet.noise.bits import SeededBits
 from support.join_vaults import data, make_vault
+from support.pace import thinned
 
 FAR = {
     "visits": [(99, 10**18, "nowhere"), (99, None, None), (99, 110, "a"), (99, -5, "b")],
@@ -41,7 +42,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["prepared", "in place"])
+@pytest.fixture(scope="module", params=thinned(["prepared", "in place"], 2, "attacks on curators"))
 def twins(request, tmp_path_factory):
     """With the person in every table, and without."""
     folder = tmp_path_factory.mktemp("joined")

@@ -57,12 +57,13 @@ def test_every_test_can_fail():
 
 def lines_found(scanner: Callable[[ast.AST], list[int]], names: list[str]) -> list[str]:
     """Every place that a scanner finds in some files, as file:line."""
-    trees = {name: ast.parse((ROOT / name).read_text()) for name in names}
-    return [f"{name}:{line}" for name, tree in trees.items() for line in scanner(tree)]
+    trees = ((name, ast.parse((ROOT / name).read_text())) for name in names)
+    return [f"{name}:{line}" for name, tree in trees for line in scanner(tree)]
 
 
 def test_skips_have_reasons():
-    assert lines_found(without_reason, FILES) == []
+    marked = [name for name in FILES if any(mark in (ROOT / name).read_text() for mark in MARKS)]
+    assert lines_found(without_reason, marked) == []
 
 
 def chosen_seeds(tree: ast.AST) -> list[int]:

@@ -88,7 +88,7 @@ def test_a_weak_test_is_told_from_a_good_one(tmp_path):
     assert examine(times, ["test_good.py"], tmp_path, 60) == "killed"
     assert examine(two, ["test_weak.py"], tmp_path, 60) == "killed"
     assert examine(two, [], tmp_path, 60) == "uncovered"
-    endless = "def test_endless():\n    while True:\n        pass\n"
+    endless = "import time\ndef test_endless():\n    time.sleep(60)\n"
     (tmp_path / "test_endless.py").write_text(endless)
     assert examine(two, ["test_endless.py"], tmp_path, 3) == "slow"
     assert "a * 2" in (tmp_path / "part.py").read_text()

@@ -184,11 +184,7 @@ def parities(
     trials: int = 100,
     on_progress: Step = _silent,
 ) -> Study:
-    """Parity sums over strings of up to 16 bits: reports made beforehand, and a curator.
-
-    >>> len(parities(crowds=(100,), trials=4).curve)
-    16
-    """
+    """Parity sums over strings of up to 16 bits: reports made beforehand, and a curator."""
     widths = range(2, _WIDEST + 1, 2)
     curve: list[Outcome] = []
     needed: dict[int, int] = {}

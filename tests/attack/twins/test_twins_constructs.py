@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.schema.table import Budget
+from support.pace import thinned
 from support.sql_page import ACCEPTED, FUNCTIONS, REFUSED
 from support.twin_vaults import make_vault, noisy_rows, outcome, shape
 from support.vaults import copied_vault
@@ -37,7 +38,7 @@ def _pair(factory, person, how, budget):
     ]
 
 
-@pytest.fixture(scope="module", params=["nothing", "far", "many"])
+@pytest.fixture(scope="module", params=thinned(["far", "nothing", "many"], 3, "large oracles"))
 def prepared(request, tmp_path_factory):
     """Twins whose tables are prepared, in accounts with a delta."""
     made = _pair(tmp_path_factory, request.param, "prepared", WITH_DELTA)
@@ -113,7 +114,7 @@ def test_every_refused_price(prepared, price):
         assert isinstance(said[0][0], tuple), said
 
 
-@pytest.mark.parametrize("person", ["far", "many"])
+@pytest.mark.parametrize("person", thinned(["far", "many"], 2, "large oracles"))
 def test_the_edge_of_the_budget(tmp_path_factory, person):
     twins = _pair(tmp_path_factory, person, "prepared", Budget(epsilon=1))
     steps = [0.3, 0.3, 0.3, 0.2, 0.1, 0.1, 1e-9]
