@@ -105,7 +105,7 @@ def test_every_duckdb_type_is_proved_or_refused(duckdb_file):
         def rows(sql):
             if "FROM every" in sql:
                 return owner.execute(sql).fetchall()
-            found = engine._attempt(engine._own_holding(), "rows", sql)
+            found = engine._attempt(engine._own_holding(), "rows", sql, 60)
             assert found is not None, f"{engine.last_failure}\n{sql}"
             return found
 

@@ -123,7 +123,7 @@ def _changed(name):
 
 def test_the_plant_is_found_where_a_surface_forgets(base, tmp_path, monkeypatch):
     """Planted: messages as they are, as before."""
-    monkeypatch.setattr(ServerContext, "told", lambda _, refusal: str(refusal))
+    monkeypatch.setattr(ServerContext, "tell_analyst", lambda _, refusal: str(refusal))
     with world_of(base, tmp_path / "w", "fast") as world:
         world.curator._warehouse.current = _changed
         found = world.ask("ria", "POST", f"{API}/queries", {"sql": SQL, "epsilon": 0.7})

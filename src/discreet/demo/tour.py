@@ -119,7 +119,11 @@ def open_clinic(folder: Path, *, patients: int = PATIENTS) -> Curator:
     folder.mkdir(parents=True, exist_ok=True)
     _make_clinic(folder, patients, console)
     curator = Curator.open(folder / "vault")
-    _register(curator, folder, console)
+    try:
+        _register(curator, folder, console)
+    except BaseException:
+        curator.close()
+        raise
     return curator
 
 

@@ -4,12 +4,12 @@ reads them, what their columns are, whether they changed, what tells them from o
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.engines.duckdb.engine import DuckDB
-from discreet.engines.files.contents import file_end, text_code
+from discreet.engines.files.contents import file_end, text_code, value_codes
 from discreet.engines.files.names import path_of, source_files
 from discreet.engines.files.sources import describe, table_of
 from discreet.engines.postgresql.engine import PostgreSQL
@@ -171,6 +171,14 @@ class Origin:
         Reads the table names of a DuckDB file.
         """
         return None if self.file is None else table_of(self.source)
+
+    def codes(self, engine: Engine, types: Mapping[str, str]) -> list[bytes]:
+        """Codes of the values of a file's rows, read by an engine over this origin, which may take
+        any time; none of a server.
+
+        They are exact functions of the data: to be keyed, and kept in the vault.
+        """
+        return value_codes(types, engine.rows_without_limit) if isinstance(engine, DuckDB) else []
 
     def marks(self, codes: Iterable[bytes]) -> list[bytes]:
         """By what a copy of the rows is known again, besides `content`.

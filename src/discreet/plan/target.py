@@ -172,7 +172,8 @@ def worth_reusing(
         return True
     largest = [high + _UNLUCKY_INTERVALS * (high - low) for low, high in intervals]
     hoped = assume_count([(count - width, count + width) for count in largest])
-    return planned.cost.amount <= wanted.cost.amount + plan_at(hoped).cost.amount
+    plan_hoped = plan_at(min(hoped, _MOST_ROWS))
+    return planned.cost.amount <= wanted.cost.amount + plan_hoped.cost.amount
 
 
 def check_count(count: int | None) -> int | None:

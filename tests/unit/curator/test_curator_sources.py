@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator.curator import Curator
+from discreet.engines.origins import Origin
+from discreet.engines.process.child import Child
 from discreet.errors import SchemaError, Unavailable
 from discreet.ledger import catalogue
 from support.pace import thinned
@@ -504,3 +506,22 @@ def test_rows_that_an_earlier_version_has_refreshed_away(site, monkeypatch):
     check_second(site, "in place", copy.name)
     site.curator.refresh("visits")  # ties what was not tied then
     check_second(site, "in place", csv(site.folder))
+
+
+def test_the_values_of_a_source_are_hashed_however_long_it_takes(site, monkeypatch):
+    """A time limit would leave a large source without what its copies are known by."""
+    limits, ask = {}, Child.ask
+
+    def watched(child, command, argument, *, limit_seconds, **words):
+        limits["md5" in argument and "FROM source" in argument] = limit_seconds
+        return ask(child, command, argument, limit_seconds=limit_seconds, **words)
+
+    monkeypatch.setattr(Child, "ask", watched)
+    add(site, schema(source="visits.parquet"))
+    assert limits[True] is None
+
+
+def test_an_inspection_hashes_nothing(site, monkeypatch):
+    add(site, schema(source="visits.parquet"))
+    monkeypatch.setattr(Origin, "codes", None)
+    assert site.curator.inspect("visits")["rows kept"] == 40

@@ -130,7 +130,7 @@ def _adopt(why: Why, folder: VaultFolder = Path("vault")) -> None:
     typer.echo(
         f"Adopted as it stands, in entry {entry.sequence}. Charges that are no longer in the"
     )
-    typer.echo("record are forgotten: lower the budgets if some are missing. What is left now:")
+    typer.echo("ledger are forgotten: lower the budgets if some are missing. What is left now:")
     new_console().print(account_table(accounts))
 
 

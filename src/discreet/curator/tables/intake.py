@@ -3,7 +3,7 @@ the declared share. Everything counted here is exact: it is shown to the custodi
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,13 +11,13 @@ from typing import Any
 
 from discreet.engines.duckdb.scratch import Scratch
 from discreet.engines.duckdb.sealing import Seal
-from discreet.engines.files.contents import value_codes
 from discreet.engines.files.names import SourceFiles, source_files
 from discreet.engines.files.sources import number_rows
 from discreet.engines.files.texts import lines_of
 from discreet.engines.files.tidying import Tidied, needs_tidying, tidy
 from discreet.engines.origins import Origin
 from discreet.engines.process.child import quote
+from discreet.engines.protocol import Engine
 from discreet.errors import SchemaError, Unavailable, counted
 from discreet.plan.sql.preparation.readable import (
     FILE_STEP,
@@ -180,8 +180,8 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Intake:
-    """A source as the engine reads it as a whole, what of it is not read, and codes of its values
-    by which a copy of the rows is known.
+    """A source as the engine reads it as a whole, what of it is not read, the engine while it is
+    open, and codes of the values by which a copy of the rows is known.
 
     Exact, for the custodian alone.
     """
@@ -189,8 +189,17 @@ class Intake:
     origin: Origin
     types: Mapping[str, str]
     report: SourceReport
-    codes: Sequence[bytes] = ()
     rows: int = 0
+    codes: Sequence[bytes] = ()
+    engine: Engine | None = None
+
+    def with_codes(self) -> "Intake":
+        """The same with the codes, for a registration; nothing is read by its engine afterwards."""
+        if self.engine is None:
+            return self
+        codes = self.origin.codes(self.engine, self.types)
+        self.engine.close()
+        return replace(self, codes=codes, engine=None)
 
 
 @contextmanager
@@ -201,28 +210,29 @@ def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> It
     alone.
     """
     if origin.dialect != "duckdb":
-        yield take_in_place(table, origin, folder)
+        with take_in_place(table, origin, folder) as intake:
+            yield intake
         return
     files = source_files(origin.source)
     _refuse_marks(table, files)
-    with Scratch(folder) as scratch:
-        copy = None
-        counted = (
-            None
-            if needs_tidying(files, origin.format)
-            else _count_faults(table, origin, scratch.path)
-        )
+    with Scratch(folder) as scratch, ExitStack() as engines:
+        copy = counted = None
+        if not needs_tidying(files, origin.format):
+            engine = engines.enter_context(_open(origin, scratch.path))
+            counted = _count_faults(table, origin, engine)
         if counted is None and files.kind in ("CSV", "Arrow", "Excel", "JSON lines"):
             _refuse_sealed(table, files, seal)
             copy = tidy(files, origin.format, scratch.path, _source_names(table))
             origin = replace(origin, copy=str(copy.path))
-            counted = _count_faults(table, origin, scratch.path)
+            engine = engines.enter_context(_open(origin, scratch.path))
+            counted = _count_faults(table, origin, engine)
         if counted is None:
             raise files.unreadable()
-        yield _accept(table, origin, files, copy, counted, scratch.path)
+        yield replace(_accept(table, origin, files, copy, counted, scratch.path), engine=engine)
 
 
-def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
+@contextmanager
+def take_in_place(table: Table, origin: Origin, folder: Path) -> Iterator[Intake]:
     """The same for a source that is read where it is, as it is. Exact, for the custodian alone."""
     files = None
     if origin.dialect == "duckdb":
@@ -230,11 +240,16 @@ def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
         _refuse_marks(table, files)
         if needs_tidying(files, origin.format):
             raise _refuse_in_place(files)
-    counted = _count_faults(table, origin, folder)
-    if counted is None:
-        assert files is not None
-        raise _refuse_in_place(files) if files.kind == "CSV" else files.unreadable()
-    return _accept(table, origin, files, None, counted, folder)
+    with _open(origin, folder) as engine:
+        counted = _count_faults(table, origin, engine)
+        if counted is None:
+            assert files is not None
+            raise _refuse_in_place(files) if files.kind == "CSV" else files.unreadable()
+        yield replace(_accept(table, origin, files, None, counted, folder), engine=engine)
+
+
+def _open(origin: Origin, scratch: Path) -> AbstractContextManager[Engine]:
+    return closing(origin.engine(time_limit_seconds=_LIMIT_SECONDS, scratch=scratch))
 
 
 def _refuse_in_place(files: SourceFiles) -> SchemaError:
@@ -289,31 +304,27 @@ def _source_names(table: Table) -> tuple[str, ...]:
     return tuple(names)
 
 
-_Counted = tuple[Mapping[str, str], list[Fault], tuple[Any, ...], list[bytes]]
+_Counted = tuple[Mapping[str, str], list[Fault], tuple[Any, ...]]
 
 
-def _count_faults(table: Table, origin: Origin, scratch: Path) -> _Counted | None:
-    """Types, what can go wrong, how often it does, and codes of all values; None where the engine
-    cannot read it.
-    """
+def _count_faults(table: Table, origin: Origin, engine: Engine) -> _Counted | None:
+    """Types, what can go wrong, and how often it does; None where the engine cannot read it."""
     is_file = origin.dialect == "duckdb"
     is_text = is_file and source_files(origin.read).kind in ("CSV", "tidy")
-    with closing(origin.engine(time_limit_seconds=_LIMIT_SECONDS, scratch=scratch)) as engine:
-        types = origin.types(engine)
-        if is_text:
-            _check_names(table, types)
-        faults = faults_of(table, types, origin.dialect)
-        # Of a text file every column is read, so that a line that is no record is noticed now.
-        names = [quote(name) for name in types] if is_text else []
-        statement = counts_of_faults(faults, names, origin.relation("source"))
-        try:
-            row = engine.rows(statement)[0]
-        except Unavailable:
-            if not is_file:
-                raise
-            return None
-        codes = value_codes(types, engine.rows) if is_file else []
-    return types, faults, (row[0], *row[1 + len(names) :]), codes
+    types = origin.types(engine)
+    if is_text:
+        _check_names(table, types)
+    faults = faults_of(table, types, origin.dialect)
+    # Of a text file every column is read, so that a line that is no record is noticed now.
+    names = [quote(name) for name in types] if is_text else []
+    statement = counts_of_faults(faults, names, origin.relation("source"))
+    try:
+        row = engine.rows(statement)[0]
+    except Unavailable:
+        if not is_file:
+            raise
+        return None
+    return types, faults, (row[0], *row[1 + len(names) :])
 
 
 def _check_names(table: Table, types: Mapping[str, str]) -> None:
@@ -339,7 +350,7 @@ def _accept(
     scratch: Path,
 ) -> Intake:
     """The source with its report, refused where too much of it cannot be read."""
-    types, faults, counts, codes = counted
+    types, faults, counts = counted
     cells, wrong = counts[1::2], counts[2::2]
     bad = [place for place in range(len(faults)) if wrong[place]]
     places = _places(origin, files, [faults[place] for place in bad], scratch)
@@ -352,7 +363,7 @@ def _accept(
         lines = tuple(_place(files, file, line) for file, line in copy.lines)
         report = replace(report, left_out=copy.left_out, lines=lines)
     refuse_unreadable(table, report, counts[0])
-    return Intake(origin, types, report, codes, counts[0])
+    return Intake(origin, types, report, counts[0])
 
 
 def _places(

@@ -86,7 +86,8 @@ class Warehouse:
             return self.add_in_place(table, on_report=on_report)
         refuse_vaults(table.name, origin)
         stamp = origin.stamp()  # before it is read: a change meanwhile is noticed
-        with take_in(table, origin, self._folder, self._seal) as intake:
+        with take_in(table, origin, self._folder, self._seal) as taken:
+            intake = taken.with_codes()
             prepared = self._prepare(table, intake, on_progress)
             self._register(table, intake, prepared, stamp, identity_of)
         self._tell(self._add_advice(table, intake), on_report)
@@ -105,8 +106,9 @@ class Warehouse:
         origin.check()
         refuse_vaults(table.name, origin)
         stamp = origin.stamp()
-        intake = take_in_place(table, origin, self._folder)
-        check_in_place(table, intake, self._folder)
+        with take_in_place(table, origin, self._folder) as taken:
+            check_in_place(table, taken, self._folder)
+            intake = taken.with_codes()
         self._register(table, intake, None, stamp, identity_of)
         self._tell(intake.report, on_report)
         return table
@@ -139,7 +141,8 @@ class Warehouse:
         try:
             write_frame(data, file, table.format)
             origin = Origin.of(str(file), table.format)
-            with take_in(table, origin, self._folder, self._seal) as intake:
+            with take_in(table, origin, self._folder, self._seal) as taken:
+                intake = taken.with_codes()
                 prepared = self._prepare(table, intake, on_progress)
                 self._register(table, intake, prepared, "", frame_identity)
         finally:
@@ -206,11 +209,13 @@ class Warehouse:
         refuse_vaults(name, origin)
         stamp = origin.stamp()
         if known.prepared is None:
-            intake = take_in_place(table, origin, self._folder)
-            check_in_place(table, intake, self._folder)
+            with take_in_place(table, origin, self._folder) as taken:
+                check_in_place(table, taken, self._folder)
+                intake = taken.with_codes()
             renewed = self._renew(name, intake, None, stamp)
         else:
-            with take_in(table, origin, self._folder, self._seal) as intake:
+            with take_in(table, origin, self._folder, self._seal) as taken:
+                intake = taken.with_codes()
                 prepared = self._prepare(table, intake, on_progress)
                 renewed = self._renew(name, intake, prepared, stamp)
             intake = replace(intake, report=self._add_advice(table, intake))

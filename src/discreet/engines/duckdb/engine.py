@@ -144,7 +144,7 @@ class DuckDB:
             return
         holding = self._own_holding()
         with holding.lock:
-            opened = self._attempt(holding, "rows", "SELECT 1") is not None
+            opened = self._attempt(holding, "rows", "SELECT 1", self._seconds) is not None
         if not opened:
             raise Unavailable(
                 "the prepared rows could not be opened; their data key may be another one. "
@@ -210,7 +210,7 @@ class DuckDB:
         """
         holding = self._own_holding()
         with holding.lock:
-            rows = self._attempt(holding, "rows", sql)
+            rows = self._attempt(holding, "rows", sql, self._seconds)
         if rows is None:
             # Raised here, outside any handler, so that no reason hangs on it as a context.
             raise Unavailable(MESSAGE)
@@ -220,9 +220,18 @@ class DuckDB:
         """Names and types of the columns of a source in place; None where it cannot be read."""
         holding = self._own_holding()
         with holding.lock:
-            return cast(
-                list[tuple[str, str]] | None, self._attempt(holding, "names", "FROM source")
-            )
+            columns = self._attempt(holding, "names", "FROM source", self._seconds)
+        return cast(list[tuple[str, str]] | None, columns)
+
+    def rows_without_limit(self, sql: str) -> list[tuple[Cell, ...]] | None:
+        """All rows of one SELECT, however long it takes; None where they cannot be read.
+
+        Rows are exact.
+        """
+        holding = self._own_holding()
+        with holding.lock:
+            rows = self._attempt(holding, "rows", sql, None)
+        return cast(list[tuple[Cell, ...]] | None, rows)
 
     def close(self) -> None:
         """End the child; the next statement starts a new one."""
@@ -251,9 +260,11 @@ class DuckDB:
             holding.child = Child(order)
         return holding.child
 
-    def _attempt(self, holding: _Holding, command: str, sql: str) -> Any | None:
+    def _attempt(
+        self, holding: _Holding, command: str, sql: str, seconds: float | None
+    ) -> Any | None:
         try:
-            return self._child(holding).ask(command, sql, limit_seconds=self._seconds)
+            return self._child(holding).ask(command, sql, limit_seconds=seconds)
         except (Failed, OSError) as failure:
             self.last_failure = str(failure)
             if holding.child is None or not holding.child.alive():

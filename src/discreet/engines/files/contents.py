@@ -11,7 +11,6 @@ from pathlib import Path
 
 from discreet.engines.process.child import quote
 from discreet.engines.protocol import Cell
-from discreet.errors import Unavailable
 
 __all__ = ["file_end", "text_code", "value_codes"]
 
@@ -52,16 +51,16 @@ def text_code(file: Path) -> bytes:
 
 
 def value_codes(
-    types: Mapping[str, str], rows: Callable[[str], list[tuple[Cell, ...]]]
+    types: Mapping[str, str], rows: Callable[[str], list[tuple[Cell, ...]] | None]
 ) -> list[bytes]:
     """Codes of the values of a file's rows, in whatever order and kind of file.
 
-    `rows` answers a SELECT from `source`, which has these columns. Empty without rows, and where a
-    column cannot be read, which a schema need not declare. Numbers count by their value, texts
-    without regard to capitals, a day as its midnight, NaN as missing: so a CSV copy of a Parquet
-    file mostly has the same code. Names of columns count. Moments with a time zone count as they
-    are and, in a second code, as the same moments in UTC without one: copies of either type share
-    a code. They are exact functions of the data: to be keyed, and kept in the vault.
+    `rows` answers a SELECT from `source`, which has these columns, or gives None. Empty without
+    rows, and where a column cannot be read, which a schema need not declare. Numbers count by their
+    value, texts without regard to capitals, a day as its midnight, NaN as missing: so a CSV copy of
+    a Parquet file mostly has the same code. Names of columns count. Moments with a time zone count
+    as they are and, in a second code, as the same moments in UTC without one: copies of either type
+    share a code. They are exact functions of the data: to be keyed, and kept in the vault.
     >>> value_codes({"k": "BIGINT"}, lambda sql: [(0, None)])
     []
     """
@@ -74,10 +73,10 @@ def value_codes(
         f"sum(md5_number_lower(concat_ws(chr(31), {_texts(text)})))"
         for text in ([plain] if in_utc == plain else [plain, in_utc])
     ]
-    try:
-        ((count, *codes),) = rows(f"SELECT count(*), {', '.join(sums)} FROM source")
-    except Unavailable:
+    answer = rows(f"SELECT count(*), {', '.join(sums)} FROM source")
+    if answer is None:
         return []
+    ((count, *codes),) = answer
     columns = "\0".join(name.casefold() for name in names)
     return [f"{columns}\0\0{(count, code)}".encode() for code in codes] if count else []
 
