@@ -129,6 +129,17 @@ def test_there_is_no_note_where_nothing_can_be_cut(curators, question):
     assert curators["ordinary"].session("ana").explain(question, epsilon=1).notes == ()
 
 
+def test_a_date_inside_the_bounds_does_not_depend_on_them(curators):
+    session = curators["ordinary"].session("ana")
+    column = TABLES["visits"].columns
+    (day,) = [each for each in column if each.name == "day"]
+    inside, first = day.decode(day.lower + 20), day.decode(day.lower)
+    for value, depends in ((inside, False), (first, True)):
+        text = f"SELECT COUNT(*) AS n FROM visits WHERE day > DATE '{value}'"
+        notes = session.explain(text, epsilon=1).notes
+        assert any(note.text.startswith("day counts from") for note in notes) is depends
+
+
 def test_a_threshold_at_a_bound_depends_on_the_bound(curators):
     session = curators["ordinary"].session("ana")
     for condition in ("age >= 0", "age IN (7, 110)", "age < 200", "2 * age > 50"):

@@ -7,7 +7,9 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Sensitivity
-from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.nested_quantiles import _DIVISION, NestedQuantiles
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import SeededBits
 
@@ -109,3 +111,14 @@ def test_a_price_is_kept_and_used_up(price, count):
 def test_fractions_that_are_refused(fractions):
     with pytest.raises(InvalidValue, match="fraction"):
         NestedQuantiles(fractions=fractions, scale=1)
+
+
+def test_the_error_is_that_of_the_worst_rank_in_an_uneven_tree():
+    """Of 0.1, 0.2 and 0.9 the root is 0.2; half of what its end is off moves 0.1, an eighth 0.9."""
+    mechanism = NestedQuantiles(fractions=(0.1, 0.2, 0.9), scale=2, candidates=1000)
+    hold = 1 - Fraction(5, 100) / 4  # three choices and one division
+    choice = Fraction(Exponential(scale=2, candidates=1000).error(hold))
+    end = choice + Fraction(DiscreteLaplace(scale=2 * _DIVISION).error(hold)) + 1
+    assert mechanism.error(0.95) == pytest.approx(float(choice + end / 2), rel=1e-12)
+    turned = NestedQuantiles(fractions=(0.1, 0.8, 0.9), scale=2, candidates=1000)
+    assert turned.error(0.95) == mechanism.error(0.95)

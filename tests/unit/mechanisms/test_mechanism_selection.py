@@ -16,7 +16,7 @@ from discreet.mechanisms.selection.noisy_max import MaxNoise, NoisyMax, _log_dif
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.top_k import TopK
 from discreet.mechanisms.shared.scores import FAR, exp_negative, read_gaps
-from discreet.mechanisms.shared.weights import choose, flip
+from discreet.mechanisms.shared.weights import _scale_bounds, choose, flip
 from discreet.noise.bits import SeededBits
 from discreet.rationals import exp_bounds
 from support.mechanism_laws import difference_pmf, noisy_max_law, permute_and_flip_law
@@ -272,3 +272,22 @@ def test_errors_at_tails_that_floats_do_not_hold(kind, power):
 def test_noisy_max_error_of_tiny_and_huge_scales():
     assert NoisyMax(scale=0.001, candidates=9).error(0.95) == 0
     assert NoisyMax(scale=10**9, candidates=9).error(0.95) > 10**9
+
+
+@pytest.mark.parametrize("gap", [Fraction(1, 3), Fraction(7), Fraction(60), Fraction(997, 4)])
+def test_integer_bounds_of_a_weight_hold_it(gap):
+    """At 30 digits a small weight has more places than the unit: its ends are rounded outwards."""
+    unit = 10**40
+    low, high = _scale_bounds(gap, 30, unit)
+    narrow = exp_bounds(-gap, 400)
+    assert low <= narrow[0] * unit <= narrow[1] * unit <= high
+    assert high - low <= 2 + unit * narrow[1] / 10**25
+
+
+def test_short_floats_are_scores_like_others():
+    scores = np.array([0.5, 2.0, -1.0], dtype=np.float32)
+    gaps, others = read_gaps(scores, Fraction(2)), read_gaps(scores.tolist(), Fraction(2))
+    assert [gaps.exactly(place) for place in range(3)] == [
+        others.exactly(place) for place in range(3)
+    ]
+    assert gaps.exactly(0) == Fraction(3, 4)

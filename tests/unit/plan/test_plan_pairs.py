@@ -10,8 +10,14 @@ import pytest
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan.parts.intervals import Estimate
-from discreet.plan.parts.pairs import PAIRED, LatticeRange, estimate_pair, influence_of_pair
+from discreet.plan.parts.intervals import Estimate, quotient
+from discreet.plan.parts.pairs import (
+    PAIRED,
+    LatticeRange,
+    error_of_pair,
+    estimate_pair,
+    influence_of_pair,
+)
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.explain import error_of, warnings_of
@@ -321,3 +327,21 @@ def test_both_must_be_numbers(arguments):
     query = Query(Scan("t"), None, (), (Output("o", made),), ("o",))
     with pytest.raises(UnsafeQuery, match="corr needs a number, not a boolean"):
         plan(Draft(query=query, table=table, price=Pure(epsilon=1)))
+
+
+def test_the_error_of_a_covariance_takes_each_width_in_its_place():
+    """Ten rows; sums off by 0.5, 0.25, 0.125 and 0.1: all errors point the same way."""
+    y, x = LatticeRange(Fraction(1), 0, -2, 2), LatticeRange(Fraction(1), 0, -3, 3)
+    widths, rows = [0.5, 0.25, 0.125, 0.1], 10 - 0.5
+    mean_y, mean_x = (0.25 + 2 * 0.5) / rows, (0.125 + 3 * 0.5) / rows
+    product = (0.1 + 6 * 0.5) / rows
+    told = error_of_pair(Statistic.COVARIANCE_POPULATION, widths, y, x, count=10)
+    assert told == pytest.approx(product + 2 * mean_x + 3 * mean_y + mean_y * mean_x, rel=1e-12)
+
+
+def test_a_denominator_that_may_be_zero_leaves_everything_open():
+    one = Estimate(*(np.array([end] * 3) for end in (1.0, 0.5, 2.0)))
+    ends = ([1.0, -1.0, 2.0], [0.0, -2.0, 1.0], [2.0, 0.0, 4.0])
+    ratio = quotient(one, Estimate(*map(np.array, ends)))
+    assert ratio.low.tolist() == [-np.inf, -np.inf, 0.125]
+    assert ratio.high.tolist() == [np.inf, np.inf, 2.0]
