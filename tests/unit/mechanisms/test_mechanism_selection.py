@@ -291,3 +291,11 @@ def test_short_floats_are_scores_like_others():
         others.exactly(place) for place in range(3)
     ]
     assert gaps.exactly(0) == Fraction(3, 4)
+
+
+@pytest.mark.parametrize(("candidates", "scales"), [(2, 3.27181), (4, 4.59416)])
+def test_noisy_max_error_above_the_summed_scale_is_that_of_the_rivals(candidates, scales):
+    """(n - 1) P(one Laplace noise exceeds another by t scales) = (n - 1)(2 + t) e^-t / 4."""
+    assert (candidates - 1) * (2 + scales) * math.exp(-scales) / 4 == pytest.approx(0.05, rel=1e-4)
+    error = NoisyMax(scale=5000, candidates=candidates).error(0.95)
+    assert error / 5000 == pytest.approx(scales, rel=1e-3)
