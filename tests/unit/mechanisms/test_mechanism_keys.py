@@ -11,7 +11,7 @@ from discreet.loss import ZCDP, Approximate, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.keys.partition import Partition
-from discreet.mechanisms.keys.threshold import Threshold
+from discreet.mechanisms.keys.threshold import Threshold, _upper_tail
 from discreet.noise.bits import SeededBits
 from discreet.rationals import exp_bounds
 from support.mechanism_laws import gaussian_weights, partition_chances
@@ -236,3 +236,16 @@ def test_the_same_bits_give_the_same_keys():
     for mechanism in (Partition(epsilon=0.5, delta=1e-3), *MECHANISMS):
         first = places(mechanism.release(counts, SeededBits(11)))
         assert places(mechanism.release(counts, SeededBits(11))) == first
+
+
+def test_the_tail_of_a_gaussian_is_exact_where_it_is_smaller_than_a_long_word():
+    """P(X >= 30) at deviation 1 is about 2^-650: more bits are summed than it has zeros."""
+    exact = sum(exp_bounds(Fraction(-k * k, 2), 400)[0] for k in range(30, 40))
+    whole = 1 + 2 * sum(exp_bounds(Fraction(-k * k, 2), 400)[0] for k in range(1, 40))
+    tail = _upper_tail(DiscreteGaussian(sigma=1), 30)
+    assert exact / whole <= tail <= exact / whole * (1 + Fraction(1, 10**9))
+
+
+def test_the_tail_of_a_gaussian_far_out_is_the_subgaussian_bound():
+    low, high = exp_bounds(Fraction(-(2000**2), 2), 30)
+    assert low <= _upper_tail(DiscreteGaussian(sigma=1), 2000) <= high * (1 + Fraction(1, 10**6))

@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.loss import Pure
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.rules.sources import MOST_ROWS, limit_rows, rowset
+from discreet.plan.rules.sources import MOST_ROWS, Rowset, limit_rows, rowset
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import (
     Aggregate,
@@ -373,3 +373,11 @@ def test_a_public_key_of_one_label_is_still_a_column():
     text = "SELECT COUNT(*) FROM visits LEFT JOIN areas ON c = reg"
     made = replace(draft(parse(text, tables), tables), dialect="postgresql")
     assert 'ON ("c" = CASE "reg" WHEN 0 THEN 1 END)' in plan(made).sql
+
+
+def test_rows_of_nobody_and_rows_that_are_few_already_are_not_limited():
+    nobody = Rowset("public", "SELECT a FROM t", (), None, None)
+    assert limit_rows(nobody, 2, "duckdb") is nobody
+    few = Rowset("private", 'SELECT "$unit" FROM t', (), "id", 2)
+    assert limit_rows(few, 2, "duckdb") is few
+    assert limit_rows(few, 1, "duckdb").rows_per_unit == 1
