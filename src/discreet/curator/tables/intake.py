@@ -224,6 +224,7 @@ def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> It
             _refuse_sealed(table, files, seal)
             copy = tidy(files, origin.format, scratch.path, _source_names(table))
             origin = replace(origin, copy=str(copy.path))
+            engines.close()
             engine = engines.enter_context(_open(origin, scratch.path))
             counted = _count_faults(table, origin, engine)
         if counted is None:
