@@ -1,4 +1,4 @@
-"""The text of a value that is part of a durable identity: release keys and names of services.
+"""The text of a value that is part of a durable identity, and the facts of one stored as JSON.
 Every form is written out here or in a table of forms, so that no class may change a stored key by
 being renamed, moved or printed differently. The texts never change; new values get new forms.
 """
@@ -10,18 +10,19 @@ from datetime import date, datetime
 from fractions import Fraction
 from hashlib import sha256
 from types import MappingProxyType
+from typing import Any
 
 from discreet.errors import InvalidValue, with_article
 from discreet.loss import ZCDP, Pure
 
-__all__ = ["Form", "Forms", "LOSS_FORMS", "digest", "encode"]
+__all__ = ["Form", "Forms", "LOSS_FORMS", "digest", "encode", "list_facts", "write_fraction"]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """How values of a class are written: under which name, with which fields as (name, attribute).
 
-    `encode` writes `name(field=..., field=...)`.
+    `encode` writes `name(field=..., field=...)`, `list_facts` the fields alone.
     """
 
     name: str
@@ -86,6 +87,26 @@ def encode(value: object, forms: Forms = LOSS_FORMS) -> str:
             return f"[{', '.join(encode(part, forms) for part in value)}]"
         case _:
             return _encode_basic(value)
+
+
+def list_facts(value: object, forms: Forms) -> Any:
+    """A value as JSON holds it: by the names and in the order of its form, fractions as texts.
+
+    >>> list_facts((ZCDP(rho=0.5), "x"), LOSS_FORMS)
+    [{'rho': '1/2', 'delta': '0'}, 'x']
+    """
+    form = forms.get(type(value))
+    if isinstance(form, Form):
+        return {name: list_facts(getattr(value, place), forms) for name, place in form.fields}
+    if isinstance(value, tuple | list):
+        return [list_facts(part, forms) for part in value]
+    return write_fraction(value) if isinstance(value, Fraction) else value
+
+
+def write_fraction(value: Fraction) -> str:
+    """A fraction as it is stored: "-1/2", or "3" without a denominator."""
+    over = "" if value.denominator == 1 else f"/{value.denominator:d}"
+    return f"{value.numerator:d}{over}"
 
 
 def _encode_basic(value: object) -> str:

@@ -1,5 +1,6 @@
 """Nothing durable hangs on how Python prints a value or what a class is called: where keys, names,
-states and entries are made, `repr` and the names of classes stand in refusals only.
+states and entries are made, `repr` and the names of classes stand in refusals only, and `asdict`,
+which writes fields as they are called today, nowhere.
 """
 
 import ast
@@ -16,6 +17,8 @@ MAKERS = (
     "local/diary.py",
     "query/identity.py",
     "release",
+    "schema/column.py",
+    "schema/format.py",
     "schema/table.py",
     "server/accounts.py",
     "server/api/publications.py",
@@ -43,16 +46,19 @@ ALLOWED = {
     "ledger/verification.py:check_accounts": "a refusal",
     "release/synth/stages.py:__post_init__": "a refusal",
     "release/synth/stages.py:_name_stage": "the name of the analyst's own function",
+    "schema/column.py:nearest": "a hint in a refusal",
     "server/accounts.py:remove": "a refusal",
 }
 
 
 def _prints(node):
-    """Whether a value is printed here, or a class or function named."""
+    """Whether a value is printed here, a class or function named, or fields as they are called."""
     match node:
         case ast.Call(func=ast.Name(id="repr" | "ascii")):
             return True
         case ast.FormattedValue(conversion=97 | 114):
+            return True
+        case ast.alias(name="asdict") | ast.Attribute(attr="asdict"):
             return True
         case ast.Attribute(attr=name) | ast.Constant(value=name):
             return isinstance(name, str) and name in NAMES

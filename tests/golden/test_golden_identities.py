@@ -35,6 +35,7 @@ from discreet.ledger.entry import (
 )
 from discreet.ledger.requests import Request
 from discreet.ledger.store.chain import Tail, digest
+from discreet.linear.weights import Weights
 from discreet.loss import ZCDP, Approximate, BoundedRange, Pure, Relation
 from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.pipeline import Draft, plan
@@ -47,19 +48,22 @@ from discreet.release.synth.stages import Stages
 from discreet.release.synth.state import Spec, SynthesisState
 from discreet.report.values import account_values, answer_values, entry_values
 from discreet.schema.column import Column
+from discreet.schema.format import Format
 from discreet.schema.table import Budget, Table
 from discreet.streams import Counter, Holdout, Joint, Monitor
 from discreet.streams.counter.design import Reach
 from discreet.streams.counter.running_sums import Track
 from discreet.streams.counter.state import CounterState, Stretch
 from discreet.streams.holdout.state import HoldoutState, Settings
+from discreet.streams.hypothesis.parities import Parities
 from discreet.streams.joint.state import JointState
 from discreet.streams.monitor.design import Form
 from discreet.streams.monitor.state import Check, MonitorState, Side
 from discreet.streams.svt.numeric_sparse import NumericSparse
 from discreet.streams.svt.run import SvtState
 from discreet.streams.svt.sparse import Sparse, Thresholds
-from discreet.streams.synopsis.snapshot import Update
+from discreet.streams.synopsis.questions import Questions
+from discreet.streams.synopsis.snapshot import Snapshot, Update
 from discreet.streams.synopsis.state import Release, SynopsisState
 from discreet.survey.definition import SKELETON, read_survey_text
 from support.vaults import curator_of, people
@@ -106,6 +110,39 @@ FULL = Table(
     unit_source_name="Unit",
     description="everything is set",
     unreadable_share=Fraction(1, 7),
+)
+EVERY = Table(
+    "every",
+    population="p",
+    unit="u",
+    rows_per_unit=2,
+    neighbours=Relation.REPLACE,
+    columns=(
+        Column("x", "number", step=Fraction(2, 3), lower=-3, upper=9, null=-1, infinity="error"),
+        Column("n", "integer", step=Fraction(2), upper=5, null="error", nan="drop"),
+        Column("k", "category", upper=1, keys=("a", "\u00f6"), null=1, source_name="K k"),
+        Column("who", "category", upper=0, private_keys=True, description="anybody"),
+    ),
+    budget=Budget(epsilon=Fraction(1, 3), delta=Fraction(1, 9), delta_for_conversion=0.25),
+    joined_rows_per_unit=7,
+    answer_seconds=Fraction(3),
+    unit_source_name="U u",
+    description="a format too",
+    format=Format(
+        delimiter=";",
+        quote="'",
+        encoding="latin-1",
+        decimal=",",
+        thousands=".",
+        date=("%d.%m.%Y", "%Y-%m-%d"),
+        datetime=("%d.%m.%Y %H:%M",),
+        missing=("n/a", "-"),
+        multiline=True,
+        header=False,
+        first_line=3,
+        columns=5,
+    ),
+    unreadable_share=Fraction(1),
 )
 PLACES = Table(
     "places",
@@ -207,7 +244,7 @@ def key_values():
 def schema_values():
     return {
         f"{table.name} {what}": text
-        for table in (VISITS, STAYS, FULL, PLACES)
+        for table in (VISITS, STAYS, FULL, EVERY, PLACES)
         for what, text in (("json", table.to_json()), ("version", table.version))
     }
 
@@ -322,6 +359,34 @@ def texts_of(body):
     return [packed.decompress(body).decode(), packed.unused_data.decode()]
 
 
+def snapshot():
+    """A synopsis of two columns, whose measurements are known."""
+    questions = Questions(FULL)
+    variances = {(): Fraction(9, 4), (0,): Fraction(2), (1,): Fraction(10, 3)}
+    parities = Parities(questions.domain, 1, variances)
+    return Snapshot(
+        questions,
+        parities.reshape(np.array([64, 5, -7, 3])),
+        updates=(
+            Update("SELECT COUNT(*) FROM \"full\" WHERE x = 0 AND k = 'a'", 12, 5.25),
+            Update("SELECT 'it''s \u00f6st'", -3, 0.1),
+        ),
+        weights=Weights.of(questions.domain, np.array([1, 2, 4, 1, 5, 3])),
+        data_versions=(1, 12),
+    )
+
+
+def published_values(saved):
+    """What a published synopsis holds, which does not hang on how numpy packs it."""
+    with np.load(saved, allow_pickle=False) as arrays:
+        assert sorted(arrays) == ["facts", "noisy", "weights"]
+        return {
+            "facts": arrays["facts"].tobytes().decode(),
+            "noisy": arrays["noisy"].tolist(),
+            "weights": arrays["weights"].tolist(),
+        }
+
+
 def chain_values():
     losses = {
         "pure": HALF,
@@ -434,7 +499,8 @@ def test_release_keys_are_those_that_are_stored():
 
 def test_schemas_are_written_as_they_are_stored():
     assert schema_values() == GOLDEN["schemas"]
-    assert Table.from_json(GOLDEN["schemas"]["full json"]) == FULL
+    for table in (FULL, EVERY):
+        assert Table.from_json(GOLDEN["schemas"][f"{table.name} json"]) == table
 
 
 def test_services_without_a_name_have_those_that_are_stored(names):
@@ -456,6 +522,22 @@ def test_states_are_written_and_read_byte_for_byte(name):
         assert again.to_bytes() == state.to_bytes()
     else:
         assert type(state).from_bytes(stored) == state
+
+
+def test_a_published_synopsis_is_written_and_read_as_everybody_has_it(tmp_path):
+    golden, saved, stored = GOLDEN["published"], tmp_path / "saved", tmp_path / "stored.npz"
+    snapshot().save(saved)
+    assert published_values(saved) == golden
+    facts = np.frombuffer(golden["facts"].encode(), dtype=np.uint8)
+    np.savez(stored, facts=facts, noisy=golden["noisy"], weights=golden["weights"])
+    again = Snapshot.load(stored)
+    assert (again.table.columns, again.updates) == (FULL.columns, snapshot().updates)
+    assert (again.table.unit, again.table.rows_per_unit) == ("u", 3)
+    assert (again.table.neighbours, again.data_versions) == (Relation.REPLACE, (1, 12))
+    assert again.measured.parities.variances == snapshot().measured.parities.variances
+    assert again.query(again.updates[0].question) == snapshot().query(again.updates[0].question)
+    again.save(saved)
+    assert published_values(saved) == golden
 
 
 def test_the_chain_is_written_as_it_is_stored():

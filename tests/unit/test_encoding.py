@@ -14,11 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.encoding import LOSS_FORMS, Form, encode
+from discreet.encoding import LOSS_FORMS, Form, encode, list_facts, write_fraction
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure
 from discreet.query import algebra, expression
 from discreet.query.identity import QUERY_FORMS
+from discreet.schema import format as schema_format
+from discreet.schema import table
+from discreet.streams.synopsis import state
 
 # Later versions of Unicode call more characters printable than the one of the first keys.
 SAME_UNICODE = unicodedata.unidata_version == "14.0.0"
@@ -82,6 +85,19 @@ def test_what_has_no_form_is_refused(value):
 def test_a_form_gives_names_that_do_not_hang_on_the_class():
     forms = {Unknown: Form("Known", (("number", "value"),))}
     assert encode([Unknown(7)], forms) == "[Known(number=7)]"
+    assert list_facts(([Unknown(7)], None), forms) == [[{"number": 7}], None]
+
+
+@given(st.fractions())
+def test_a_fraction_is_stored_as_python_printed_it(value):
+    assert write_fraction(value) == str(value) == list_facts(value, {})
+
+
+def test_what_is_stored_has_a_form_with_all_fields():
+    """What a form leaves out would be lost, and would not count in the version of a schema."""
+    forms = {**table._FORMS, **state._FORMS, schema_format.Format: schema_format._FORM}
+    written = {part: sorted(place for _, place in form.fields) for part, form in forms.items()}
+    assert written == {part: sorted(field.name for field in fields(part)) for part in forms}
 
 
 def _parts(module):

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
+from discreet.encoding import Form
 from discreet.errors import SchemaError, with_article
 from discreet.schema.names import any_name, of_words
 
 __all__ = [
     "AS_NULL",
+    "COLUMN_FORM",
     "Column",
     "EPOCH",
     "INFINITY",
@@ -28,6 +30,13 @@ __all__ = [
 
 AS_NULL = "null"
 """The rule for NaN that treats it as NULL, whatever the rule for that is."""
+
+COLUMN_FORM = Form.of(
+    "Column",
+    *("name", "kind", "step", "lower", "upper", "keys", "other", "null", "private_keys"),
+    *("nan", "infinity", "source_name", "description"),
+)
+"""How a column is stored and published; versions of schemas hang on the order."""
 
 EPOCH = date(1970, 1, 1)
 """Day 0 of the date lattice."""

@@ -3,9 +3,10 @@ Declared by the custodian in [format]; public, and never read from data.
 """
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from discreet.encoding import Form, list_facts
 from discreet.errors import SchemaError
 
 __all__ = ["ENCODINGS", "Format", "PLAIN"]
@@ -34,6 +35,11 @@ _PARTS = {
 _SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
 _LISTS = ("date", "datetime", "missing")
 _FLAGS = ("multiline", "header")
+_FORM = Form.of(  # versions of schemas hang on the order
+    "Format",
+    *("delimiter", "quote", "encoding", "decimal", "thousands", "date", "datetime", "missing"),
+    *("multiline", "header", "first_line", "columns"),
+)
 _LAST_FIRST_LINE, _MOST_COLUMNS = 10_000, 100_000
 
 
@@ -154,12 +160,8 @@ class Format:
         >>> Format(decimal=",", date=("%d.%m.%Y",)).facts()
         {'decimal': ',', 'date': ['%d.%m.%Y']}
         """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-            if value != getattr(PLAIN, name)
-        }
+        usual, facts = (list_facts(value, {Format: _FORM}) for value in (PLAIN, self))
+        return {name: value for name, value in facts.items() if value != usual[name]}
 
 
 def _check_pattern(name: str, pattern: str) -> None:

@@ -5,15 +5,16 @@ Every value is declared by the custodian; nothing here is ever read from data.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from discreet.encoding import Form, Forms, list_facts, write_fraction
 from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
-from discreet.schema.column import Column, check_description, nearest, whole
+from discreet.schema.column import COLUMN_FORM, Column, check_description, nearest, whole
 from discreet.schema.format import PLAIN, Format
 from discreet.schema.names import any_name, fold, population_name, spelt_as
 
@@ -350,6 +351,16 @@ run or charged.
     return tables[known]
 
 
+_FORMS: Forms = {
+    Column: COLUMN_FORM,
+    Table: Form.of(
+        "Table",
+        *("name", "source", "population", "unit", "rows_per_unit", "neighbours", "columns"),
+        *("budget", "kind", "key", "rows_per_key", "joined_rows_per_unit", "answer_seconds"),
+        *("unit_source_name", "description", "format", "unreadable_share"),
+    ),
+    Budget: Form.of("Budget", "epsilon", "delta", "delta_for_conversion", "sharing"),
+}
 _NOT_MEANING = frozenset(
     {"answer_seconds", "budget", "description", "joined_rows_per_unit", "source"}
     | {"unreadable_share"}
@@ -358,14 +369,14 @@ _NOT_MEANING = frozenset(
 # release still names the version of its schema.
 _LATER_ON_TABLES = {
     "kind": "private",
-    "key": (),
+    "key": [],
     "rows_per_key": 1,
     "joined_rows_per_unit": JOINED_ROWS,
     "answer_seconds": None,
     "unit_source_name": "",
     "description": "",
     "format": {},
-    "unreadable_share": UNREADABLE_SHARE,
+    "unreadable_share": write_fraction(UNREADABLE_SHARE),
 }
 _LATER_ON_COLUMNS = {
     "private_keys": False,
@@ -386,19 +397,9 @@ def _version(table: Table) -> str:
 
 
 def _facts(table: Table) -> dict[str, Any]:
-    facts = _omit_defaults({**asdict(table), "format": table.format.facts()}, _LATER_ON_TABLES)
+    written = {**list_facts(table, _FORMS), "format": table.format.facts()}
+    facts = _omit_defaults(written, _LATER_ON_TABLES)
     facts["columns"] = [_omit_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
-    for column in facts["columns"]:
-        column["step"] = str(column["step"])
-    if table.answer_seconds is not None:
-        facts["answer_seconds"] = str(table.answer_seconds)
-    if "unreadable_share" in facts:
-        facts["unreadable_share"] = str(table.unreadable_share)
-    if table.budget is not None:
-        limits = facts["budget"]
-        facts["budget"] = {
-            name: value if isinstance(value, bool) else str(value) for name, value in limits.items()
-        }
     return facts
 
 

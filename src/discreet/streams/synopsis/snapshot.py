@@ -7,7 +7,7 @@ import io
 import json
 import math
 import zipfile
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encoding import encode
+from discreet.encoding import Form, encode, list_facts
 from discreet.errors import InvalidValue
 from discreet.linear.predicates import Predicate
 from discreet.linear.weights import Weights
@@ -24,13 +24,16 @@ from discreet.loss import Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.plan.parts.remarks import Note
 from discreet.plan.results.notes import table_notes
-from discreet.schema.column import Column
+from discreet.schema.column import COLUMN_FORM, Column
 from discreet.schema.table import Table
 from discreet.streams.hypothesis.fitting import fit_counts
 from discreet.streams.hypothesis.parities import Measured, Parities
 from discreet.streams.synopsis.questions import Questions
 
-__all__ = ["Estimate", "Snapshot", "Update"]
+__all__ = ["Estimate", "Snapshot", "UPDATE_FORM", "Update"]
+
+UPDATE_FORM = Form.of("Update", "question", "noisy", "deviation")
+"""How a round is stored and published."""
 
 _CONFIDENCE = Fraction(95, 100)
 _FORMAT = "discreet synopsis 1"
@@ -191,13 +194,10 @@ class Snapshot:
             "rows_per_unit": self.table.rows_per_unit,
             "neighbours": self.table.neighbours.value,
             "unit": self.table.unit,
-            "columns": [_plain(column) for column in self.table.columns],
+            "columns": list_facts(self.table.columns, {Column: COLUMN_FORM}),
             "order": self.measured.parities.order,
-            "variances": [
-                [list(axes), str(variance)]
-                for axes, variance in self.measured.parities.variances.items()
-            ],
-            "updates": [asdict(update) for update in self.updates],
+            "variances": list_facts(list(self.measured.parities.variances.items()), {}),
+            "updates": list_facts(self.updates, {Update: UPDATE_FORM}),
             "data_versions": self.data_versions,
         }
         written = io.BytesIO()
@@ -263,10 +263,6 @@ def _fit_released(released: _Released) -> NDArray[np.float64]:
     counts = fit_counts(released.measured)
     counts.setflags(write=False)
     return counts
-
-
-def _plain(column: Column) -> dict[str, Any]:
-    return {**asdict(column), "step": str(column.step), "keys": list(column.keys)}
 
 
 def _table(facts: dict[str, Any]) -> Table:

@@ -4,12 +4,13 @@ threshold run that is under way.
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from discreet.encoding import Form, Forms, list_facts
 from discreet.streams.service import Service, pad_secret
-from discreet.streams.synopsis.snapshot import Update
+from discreet.streams.synopsis.snapshot import UPDATE_FORM, Update
 
 __all__ = ["Release", "SYNOPSES", "SynopsisState"]
 
@@ -51,11 +52,7 @@ class SynopsisState:
 
     def to_bytes(self) -> bytes:
         """The stored bytes: the secret part follows the rest, which alone is compressed."""
-        facts = asdict(replace(self, standing=None))
-        for name in _NUMBERS:
-            facts[name] = str(facts[name])
-        for release in facts["releases"]:
-            release["rho"] = str(release["rho"])
+        facts = list_facts(replace(self, standing=None), _FORMS)
         return zlib.compress(json.dumps(facts).encode()) + pad_secret(self.standing).encode()
 
     @staticmethod
@@ -76,6 +73,16 @@ class SynopsisState:
         )
         return SynopsisState(**facts)
 
+
+_FORMS: Forms = {
+    SynopsisState: Form.of(
+        "SynopsisState",
+        *("table", "schema_version", "columns", "versions", "epsilon", "alpha", "order", "queries"),
+        *("reserve", "rho", "spent", "releases", "updates", "standing", "finished"),
+    ),
+    Release: Form.of("Release", "rho", "noisy"),
+    Update: UPDATE_FORM,
+}
 
 SYNOPSES = Service("synopsis", SynopsisState.from_bytes)
 """Synopses among the states of a vault."""
