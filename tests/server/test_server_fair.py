@@ -154,6 +154,25 @@ def test_work_that_fails_or_is_dropped_leaves_its_place():
     assert dropped.cancelled()
 
 
+def test_work_let_in_while_the_threads_close_is_finished():
+    """A thread that still tells of its last work is not free: what was let in waits in the pool."""
+    workers = Workers(most=1, most_of_one=1, name="w")
+    asked, told, go_on = threading.Event(), threading.Event(), threading.Event()
+    first = workers.submit("ana", lambda: asked.wait(240))
+    first.add_done_callback(lambda _: (told.set(), go_on.wait(240)))
+    second = workers.submit("bob", lambda: 7)
+    asked.set()
+    assert told.wait(240)  # the second has its place, and the only thread is still busy
+    closing = threading.Thread(target=workers.close)
+    closing.start()
+    while not workers._pool._shutdown:
+        time.sleep(0.001)
+    closing.join(0.1)
+    go_on.set()
+    assert second.result(60) == 7
+    closing.join(60)
+
+
 def test_requests_of_an_account_are_limited_and_others_go_on(tmp_path):
     for served in serve_vault(tmp_path / "h", requests_per_minute=3):
         joined(served)

@@ -91,7 +91,7 @@ class Workers:
             dropped = self._line.dismiss()
         for task in dropped:
             task.future.cancel()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=True)  # its queue holds what was let in a moment ago: at work
 
 
 class WorkLimiter:
