@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.engines.duckdb import sealing
+from discreet.engines.duckdb import encryption
+from discreet.engines.duckdb.encryption import DataKey
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.preparation import prepare
-from discreet.engines.duckdb.sealing import Seal
 from discreet.errors import DiscreetError, InvalidValue, SchemaError, Unavailable
 from support.join_vaults import data, make_vault
 from support.vaults import NAMES, curator_of, people, write_schema, write_source
@@ -67,7 +67,7 @@ def test_a_vault_that_others_can_read_is_refused(tmp_path, name):
 @pytest.fixture
 def unsafe_crypto(monkeypatch):
     """Random numbers that are good enough to try everything else; never outside of tests."""
-    monkeypatch.setattr(sealing, "CRYPTO", ("SET force_mbedtls_unsafe = true",))
+    monkeypatch.setattr(encryption, "CRYPTO", ("SET force_mbedtls_unsafe = true",))
 
 
 def httpfs_installed() -> bool:
@@ -80,7 +80,7 @@ def httpfs_installed() -> bool:
 
 
 def test_nothing_is_sealed_with_bad_random_numbers():
-    assert sealing.CRYPTO == ("LOAD httpfs",)
+    assert encryption.CRYPTO == ("LOAD httpfs",)
 
 
 @pytest.mark.skipif(httpfs_installed(), reason="DuckDB's httpfs is installed")
@@ -131,7 +131,7 @@ def test_sealed_rows_are_read_with_the_key_and_not_on_disk(tmp_path, monkeypatch
         content = path.read_bytes()
         assert TEXT not in content, path.name
         assert KEY.encode() not in content, path.name
-        assert Seal.read(tmp_path).key.encode() not in content, path.name
+        assert DataKey.read(tmp_path).key.encode() not in content, path.name
     sealed = next(path for path in files if "-sealed" in path.name)
     with pytest.raises(duckdb.Error, match="without a key"):
         duckdb.connect(sealed, read_only=True)
@@ -139,7 +139,7 @@ def test_sealed_rows_are_read_with_the_key_and_not_on_disk(tmp_path, monkeypatch
 
 def test_the_same_rows_without_a_key_are_on_disk(tmp_path, monkeypatch):
     """What the test above would find."""
-    monkeypatch.setattr(Seal, "read", classmethod(lambda *_: None))
+    monkeypatch.setattr(DataKey, "read", classmethod(lambda *_: None))
     with _sealed_vault(tmp_path / "made", monkeypatch) as curator:
         _asked(curator)
     files = [path for path in (tmp_path / "made" / "vault").rglob("*") if path.is_file()]
@@ -180,8 +180,8 @@ def test_the_key_is_in_no_command_line_environment_error_or_repr(tmp_path, monke
         _asked(curator)
         engine = curator._warehouse.engine(("visits",))
         number = engine._own_holding().child.number
-        seal = Seal.read(tmp_path)
-        shown = [repr(seal), str(seal), repr(engine._order), repr(curator), repr(engine)]
+        data_key = DataKey.read(tmp_path)
+        shown = [repr(data_key), str(data_key), repr(engine._order), repr(curator), repr(engine)]
         for name in ("cmdline", "environ"):
             shown.append(Path(f"/proc/{number}/{name}").read_bytes().decode(errors="replace"))
         engine.rows("SELECT 1")
@@ -190,16 +190,16 @@ def test_the_key_is_in_no_command_line_environment_error_or_repr(tmp_path, monke
         shown.append(engine.last_failure)
     broken = tmp_path / "broken-sealed.duckdb"
     broken.write_bytes(b"not a database at all" * 999)
-    failing = DuckDB(broken, time_limit_seconds=30, seal=seal)
+    failing = DuckDB(broken, time_limit_seconds=30, key=data_key)
     with pytest.raises(Unavailable):
         failing.check()
     shown.append(failing.last_failure)
-    assert not [text for text in shown if KEY in text or seal.key in text]
+    assert not [text for text in shown if KEY in text or data_key.key in text]
 
 
 @pytest.mark.usefixtures("unsafe_crypto")
 def test_an_attach_that_quotes_its_statement_does_not_quote_the_key(tmp_path):
-    seal = Seal.read(tmp_path, {"DISCREET_DATA_KEY": KEY})
+    data_key = DataKey.read(tmp_path, {"DISCREET_DATA_KEY": KEY})
     file = tmp_path / "x-sealed.duckdb"
     seen = []
     with pytest.raises(SchemaError):
@@ -208,17 +208,17 @@ def test_an_attach_that_quotes_its_statement_does_not_quote_the_key(tmp_path):
             select_sql="SELECT nonsense FROM source",
             target=file,
             on_failure=seen.append,
-            seal=Seal(key=f"{seal.key}' nonsense '"),
+            key=DataKey(key=f"{data_key.key}' nonsense '"),
         )
     assert "(the key)" in seen[0]  # the engine did quote it
-    assert seal.key not in seen[0]
+    assert data_key.key not in seen[0]
     assert not file.exists()
 
 
 @pytest.mark.parametrize("key", ["short", "x" * 31, " " * 99])
 def test_a_weak_key_is_refused_and_not_repeated(tmp_path, key):
     with pytest.raises(InvalidValue, match="the least is 32") as caught:
-        Seal.read(tmp_path, {"DISCREET_DATA_KEY": key})
+        DataKey.read(tmp_path, {"DISCREET_DATA_KEY": key})
     assert key.strip() == "" or key not in str(caught.value)
 
 
@@ -230,15 +230,15 @@ def test_a_key_file_is_private_and_not_in_the_vault(tmp_path):
     environment = {"DISCREET_DATA_KEY_FILE": str(file)}
     file.chmod(0o640)
     with pytest.raises(InvalidValue, match="chmod 600"):
-        Seal.read(vault, environment)
+        DataKey.read(vault, environment)
     file.chmod(0o600)
-    assert Seal.read(vault, environment) == Seal.read(vault, {"DISCREET_DATA_KEY": KEY})
+    assert DataKey.read(vault, environment) == DataKey.read(vault, {"DISCREET_DATA_KEY": KEY})
     with pytest.raises(InvalidValue, match="both set"):
-        Seal.read(vault, {**environment, "DISCREET_DATA_KEY": KEY})
+        DataKey.read(vault, {**environment, "DISCREET_DATA_KEY": KEY})
     inside = vault / "key"
     inside.write_text(KEY)
     inside.chmod(0o600)
     with pytest.raises(InvalidValue, match="Keep it elsewhere"):
-        Seal.read(vault, {"DISCREET_DATA_KEY_FILE": str(inside)})
+        DataKey.read(vault, {"DISCREET_DATA_KEY_FILE": str(inside)})
     with pytest.raises(DiscreetError, match="not a text that can be read"):
-        Seal.read(vault, {"DISCREET_DATA_KEY_FILE": str(tmp_path / "absent")})
+        DataKey.read(vault, {"DISCREET_DATA_KEY_FILE": str(tmp_path / "absent")})

@@ -89,7 +89,7 @@ def test_geometric(scale):
     "law", [Laplace(Fraction(1)), Laplace(Fraction(200)), Geometric(Fraction(200))], ids=str
 )
 def test_forced_exact_arithmetic_has_the_same_distribution(law):
-    drawn = draw(law, 20_000, system, EVERYTHING)
+    drawn = draw(law, 10_000, system, EVERYTHING)
     if isinstance(law, Geometric):
         drawn = np.maximum(drawn, -1 - drawn)
         check_fit(drawn, geometric_cdf(float(law.scale)), name=f"exact path of {law}")
@@ -99,18 +99,18 @@ def test_forced_exact_arithmetic_has_the_same_distribution(law):
 
 @pytest.mark.parametrize("variance", [Fraction(2), Fraction(40_000)], ids=str)
 def test_forced_exact_arithmetic_has_the_same_distribution_gaussian(variance):
-    drawn = draw(Gaussian(variance), 20_000, system, EVERYTHING)
+    drawn = draw(Gaussian(variance), 10_000, system, EVERYTHING)
     check_fit(drawn, gaussian_cdf(float(variance)), name=f"exact path of Gaussian {variance}")
 
 
 @pytest.mark.parametrize("scale", [Fraction(3), Fraction(300)], ids=str)
 def test_single_draws(scale):
-    drawn = [discrete_laplace(scale=scale) for _ in range(20_000)]
+    drawn = [discrete_laplace(scale=scale) for _ in range(10_000)]
     check_fit(drawn, laplace_cdf(float(scale)), name=f"single discrete Laplace {scale}")
 
 
 def test_single_gaussian_draws():
-    drawn = [discrete_gaussian(variance=90_000) for _ in range(20_000)]
+    drawn = [discrete_gaussian(variance=90_000) for _ in range(10_000)]
     check_fit(drawn, gaussian_cdf(90_000.0), name="single discrete Gaussian")
 
 
@@ -152,8 +152,9 @@ def test_rational_coins(chance):
     "gamma", [Fraction(1, 100), Fraction(1), Fraction(5, 2), Fraction(8)], ids=str
 )
 def test_exponential_coins(gamma):
-    heads = sum(bernoulli_exp(gamma) for _ in range(50_000))
-    check_rate(heads, 50_000, math.exp(-gamma), name=f"coin exp(-{gamma})")
+    tosses = 20_000 if gamma < 5 else 50_000  # heads are rare there
+    heads = sum(bernoulli_exp(gamma) for _ in range(tosses))
+    check_rate(heads, tosses, math.exp(-gamma), name=f"coin exp(-{gamma})")
 
 
 def test_dice():

@@ -17,16 +17,15 @@ from support.fit import check_fit, check_rate_at_most, rejects
 from support.mechanism_laws import laplace_cdf
 from support.sparse_laws import coded, law_of_fresh, law_of_one
 
-SAMPLES = 20_000
 MARGINS = [-1, 2, 0, -3, 1]
 ONE = Sensitivity.single(1)
 
 
-def released(mechanism, samples=SAMPLES):
+def released(mechanism, samples):
     return [tuple(mechanism.release(MARGINS)) for _ in range(samples)]
 
 
-def stepped(mechanism, samples=SAMPLES):
+def stepped(mechanism, samples):
     """The same answers from runs, one question after the other, each with its own threshold."""
     found = []
     for _ in range(samples):
@@ -38,12 +37,13 @@ def stepped(mechanism, samples=SAMPLES):
     return found
 
 
-CASES = {
-    "above threshold": (AboveThreshold(threshold_scale=2, query_scale=3), law_of_one),
-    "two alarms": (Sparse(threshold_scale=1.5, query_scale=4, alarms=2), law_of_one),
+CASES = {  # with as many samples as the nearest planted law needs
+    "above threshold": (AboveThreshold(threshold_scale=2, query_scale=3), law_of_one, 12_000),
+    "two alarms": (Sparse(threshold_scale=1.5, query_scale=4, alarms=2), law_of_one, 20_000),
     "fresh thresholds": (
         Sparse(threshold_scale=2, query_scale=3, alarms=2, thresholds=Thresholds.FRESH),
         law_of_fresh,
+        10_000,
     ),
 }
 
@@ -51,10 +51,10 @@ CASES = {
 @pytest.mark.parametrize("draw", [released, stepped])
 @pytest.mark.parametrize("name", CASES)
 def test_answers_follow_their_exact_law(name, draw):
-    mechanism, law = CASES[name]
+    mechanism, law, count = CASES[name]
     scales = float(mechanism.threshold_scale), float(mechanism.query_scale)
     code, exact = coded(law(MARGINS, *scales, mechanism.alarms))
-    samples = [code[said] for said in draw(mechanism)]
+    samples = [code[said] for said in draw(mechanism, count)]
     assert check_fit(samples, exact, name=f"{name}, {draw.__name__}") > 0
     # Strictly above instead of at least, and less noise, are seen.
     for wrong in (
@@ -79,10 +79,10 @@ def test_numbers_have_fresh_noise():
     numeric = NumericSparse(sparse=sparse, number_scale=5)
     noise = [
         answers[-1] - 7
-        for answers in (numeric.release([7], threshold=8) for _ in range(SAMPLES))
+        for answers in (numeric.release([7], threshold=8) for _ in range(10_000))
         if answers[-1] is not None
     ]
-    assert len(noise) > SAMPLES // 4
+    assert len(noise) > 2_500
 
     def law(value):
         return laplace_cdf(math.exp(-1 / 5), value)
@@ -179,8 +179,8 @@ def test_our_own_error_holds_and_is_not_far_off(name):
 @pytest.mark.soak
 @pytest.mark.parametrize("name", CASES)
 def test_many_answers_follow_their_exact_law(name):
-    mechanism, law = CASES[name]
+    mechanism, law, _ = CASES[name]
     scales = float(mechanism.threshold_scale), float(mechanism.query_scale)
     code, exact = coded(law(MARGINS, *scales, mechanism.alarms))
-    samples = [code[said] for said in stepped(mechanism, 80 * SAMPLES)]
+    samples = [code[said] for said in stepped(mechanism, 1_600_000)]
     assert check_fit(samples, exact, name=f"{name}, long") > 0

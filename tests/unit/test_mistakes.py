@@ -475,58 +475,71 @@ TRUTHS = [("ja", "nein"), ("WAHR", "FALSCH"), ("oui", "non"), ("x", "-")]
 
 def table_of(folder: Path, cells: list[str], entry: str, head: str = "id;what\n") -> Path:
     """A file of one column and a schema that declares it."""
-    rows = "".join(f"{place};{cell}\n" for place, cell in enumerate(cells))
+    return columns_of(folder, {"what": (cells, entry)}, head)
+
+
+def columns_of(folder: Path, columns: dict[str, tuple[list[str], str]], head: str) -> Path:
+    """A file of some columns, each with its cells, and a schema that declares them."""
+    lines = zip(*(cells for cells, _ in columns.values()), strict=True)
+    rows = "".join(f"{place};{';'.join(cells)}\n" for place, cells in enumerate(lines))
     (folder / "t.csv").write_text(head + rows, encoding="utf-8")
+    entries = "".join(f"{name} = {entry}\n" for name, (_, entry) in columns.items())
     schema = folder / "t.toml"
     schema.write_text(
         '[table]\nname = "t"\nsource = "t.csv"\n[format]\n'
-        f'delimiter = ";"\n[columns]\nwhat = {entry}\n[budget]\nepsilon = 1\n'
+        f'delimiter = ";"\n[columns]\n{entries}[budget]\nepsilon = 1\n'
     )
     return schema
 
 
-@pytest.mark.parametrize("words", TRUTHS, ids=str)
-def test_words_for_true_and_false_that_are_not_read(tmp_path, monkeypatch, words):
+def all_read(folder: Path, columns: dict[str, tuple[list[str], str]]) -> bool:
+    """Whether a file of some columns is added with every cell read."""
+    schema = columns_of(folder, columns, ";".join(["id", *columns]) + "\n")
+    return "Not read" not in works("add", schema).out
+
+
+def test_words_for_true_and_false_that_are_not_read(tmp_path, monkeypatch):
+    """Each pair is refused by itself, and all are read with the step that was offered."""
     monkeypatch.chdir(tmp_path)
-    schema = table_of(tmp_path, [*words] * 20, '{ type = "boolean" }')
-    message = refused("add", schema)
-    kind = offered(message, r'declare (type = "category") with the words as keys')
-    keys = offered(message, r'(keys = \[)"ja", "nein"\] say')
-    listed = ", ".join(f'"{word}"' for word in words)
-    text = schema.read_text()
-    schema.write_text(text.replace('type = "boolean"', f"{kind}, {keys}{listed}]"))
-    assert "Not read" not in works("add", schema).out
+    columns = {}
+    for place, words in enumerate(TRUTHS):
+        cells = [*words] * 20
+        message = refused("add", table_of(tmp_path, cells, '{ type = "boolean" }'))
+        kind = offered(message, r'declare (type = "category") with the words as keys')
+        keys = offered(message, r'(keys = \[)"ja", "nein"\] say')
+        listed = ", ".join(f'"{word}"' for word in words)
+        columns[f"c{place}"] = (cells, f"{{ {kind}, {keys}{listed}] }}")
+    assert all_read(tmp_path, columns)
 
 
-@pytest.mark.parametrize("word", ["true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"])
-def test_the_words_for_true_and_false_that_a_refusal_names_are_read(tmp_path, monkeypatch, word):
+def test_the_words_for_true_and_false_that_a_refusal_names_are_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     schema = table_of(tmp_path, ["ja"] * 20, '{ type = "boolean" }')
     known = offered(refused("add", schema), r"Read are ([\w, ]+);")
-    assert word in re.split(r", | and ", known)
-    table_of(tmp_path, [word, word.upper()] * 10, '{ type = "boolean" }')
-    assert "Not read" not in works("add", schema).out
+    words = re.split(r", | and ", known)
+    assert set(words) == {"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"}
+    cells = {f"c{place}": [word, word.upper()] * 10 for place, word in enumerate(words)}
+    assert all_read(tmp_path, {name: (each, '{ type = "boolean" }') for name, each in cells.items()})
 
 
 @pytest.mark.parametrize("kind", ["integer", "number"])
-@pytest.mark.parametrize("sign", ["{}%", "({})", "{} €", "$ {}"])
-def test_numbers_with_signs(tmp_path, monkeypatch, sign, kind):
+def test_numbers_with_signs(tmp_path, monkeypatch, kind):
+    """Each sign is refused by itself, and all are read with either step that was offered."""
     monkeypatch.chdir(tmp_path)
     numbers = [str(number) for number in range(20)]
     entry = f'{{ type = "{kind}", lower = 0, upper = 99, step = 1 }}'
-    cells = [sign.format(number) for number in numbers]
-    schema = table_of(tmp_path, cells, entry)
-    message = refused("add", schema)
-    step = offered(message, r'or declare (type = "category") with keys')
-    listed = ", ".join(f'"{cell}"' for cell in cells)
-    text = schema.read_text()
-    schema.write_text(text.replace(entry, f"{{ {step}, keys = [{listed}] }}"))
-    assert "Not read" not in works("add", schema).out
-    assert "take the signs out of the source" in message
+    columns = {}
+    for place, sign in enumerate(["{}%", "({})", "{} €", "$ {}"]):
+        cells = [sign.format(number) for number in numbers]
+        message = refused("add", table_of(tmp_path, cells, entry))
+        step = offered(message, r'or declare (type = "category") with keys')
+        assert "take the signs out of the source" in message
+        listed = ", ".join(f'"{cell}"' for cell in cells)
+        columns[f"c{place}"] = (cells, f"{{ {step}, keys = [{listed}] }}")
+    assert all_read(tmp_path, columns)
     (tmp_path / "vault").rename(tmp_path / "before")
     monkeypatch.setenv("DISCREET_VAULT", str(tmp_path / "another"))
-    schema = table_of(tmp_path, numbers, entry)
-    assert "Not read" not in works("add", schema).out
+    assert all_read(tmp_path, {"what": (numbers, entry)})
 
 
 def test_a_title_above_the_names(tmp_path, monkeypatch):

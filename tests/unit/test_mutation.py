@@ -78,6 +78,7 @@ def test_every_part_that_privacy_rests_on_has_faults_and_explanations_are_of_fau
     assert {each["reason"] for each in entries} == reasons
 
 
+@pytest.mark.slow("kills and processes")
 def test_a_weak_test_is_told_from_a_good_one(tmp_path):
     (tmp_path / "part.py").write_text("def double(a):\n    return a * 2\n")
     test = "from part import double\ndef test_{0}():\n    assert double({1}) == {2}\n"

@@ -237,6 +237,7 @@ def test_a_subject_covers_itself_and_a_bug_nothing():
     assert (wrong.name, wrong.covers, wrong.pairs) == ("a: b", (), ((0, 2),))
 
 
+@pytest.mark.slow("kills and processes")
 def test_processes_share_the_catalogue():
     """Two parts, with what each needs made where it is drawn; in the catalogue's order."""
     told = []

@@ -9,8 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreet.engines.duckdb.encryption import DataKey
 from discreet.engines.duckdb.scratch import Scratch
-from discreet.engines.duckdb.sealing import Seal
 from discreet.engines.files.names import SourceFiles, source_files
 from discreet.engines.files.sources import number_rows
 from discreet.engines.files.texts import lines_of
@@ -203,7 +203,7 @@ class Intake:
 
 
 @contextmanager
-def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> Iterator[Intake]:
+def take_in(table: Table, origin: Origin, folder: Path, key: DataKey | None) -> Iterator[Intake]:
     """Within it the source can be read, from a copy in `folder` if it has to be rewritten.
 
     Refuses a source of which more than the declared share cannot be read. Exact, for the custodian
@@ -221,7 +221,7 @@ def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> It
             engine = engines.enter_context(_open(origin, scratch.path))
             counted = _count_faults(table, origin, engine)
         if counted is None and files.kind in ("CSV", "Arrow", "Excel", "JSON lines"):
-            _refuse_sealed(table, files, seal)
+            _refuse_encrypted(table, files, key)
             copy = tidy(files, origin.format, scratch.path, _source_names(table))
             origin = replace(origin, copy=str(copy.path))
             engines.close()
@@ -289,8 +289,8 @@ def _refuse_marks(table: Table, files: SourceFiles) -> None:
             )
 
 
-def _refuse_sealed(table: Table, files: SourceFiles, seal: Seal | None) -> None:
-    if seal is not None:
+def _refuse_encrypted(table: Table, files: SourceFiles, key: DataKey | None) -> None:
+    if key is not None:
         raise SchemaError(
             f"{table.name}: a data key is set, and {files.given!r} would have to be rewritten to a "
             "file that is not encrypted before it can be read. Name a Parquet file, or CSV in "

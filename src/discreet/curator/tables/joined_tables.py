@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.engines.duckdb.encryption import DataKey
 from discreet.engines.duckdb.engine import DuckDB
-from discreet.engines.duckdb.sealing import Seal
 from discreet.engines.origins import Origin
 from discreet.engines.postgresql.engine import PostgreSQL
 from discreet.engines.postgresql.source import PostgreSQLSource
@@ -64,7 +64,7 @@ def relations_together(
 
 
 def open_together(
-    holdings: list[Holding], *, folder: Path, time_limit_seconds: Number, seal: Seal | None = None
+    holdings: list[Holding], *, folder: Path, time_limit_seconds: Number, key: DataKey | None = None
 ) -> Engine:
     """One engine for all of the tables; `folder` holds the prepared files. Its rows are exact."""
     views = _views(holdings)
@@ -85,7 +85,7 @@ def open_together(
         formats={view: views[view].format for view in sources},
         time_limit_seconds=time_limit_seconds,
         scratch=folder,
-        seal=seal,
+        key=key,
     )
     engine.check()
     return engine

@@ -22,9 +22,9 @@ from discreet.curator.tables.identity import frame_identity, identity_of, refuse
 from discreet.curator.tables.intake import Intake, SourceReport, take_in, take_in_place
 from discreet.curator.tables.joined_tables import Holding, open_together, relations_together
 from discreet.curator.tables.units import check_units, has_integer_units, unit_mark
+from discreet.engines.duckdb.encryption import ENCRYPTED, DataKey, refuse_frame
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.preparation import TABLE, prepare, write_frame
-from discreet.engines.duckdb.sealing import SEALED, Seal, refuse_frame
 from discreet.engines.origins import Origin
 from discreet.engines.protocol import Engine
 from discreet.errors import InvalidValue, SchemaError, Unavailable
@@ -55,7 +55,7 @@ class Warehouse:
         self._vault = vault
         self._time_limit = time_limit_seconds
         self._folder = vault.folder / "prepared"
-        self._seal = Seal.read(vault.folder)
+        self._key = DataKey.read(vault.folder)
         self._schemas: dict[str, Table] = {}
         self.engines = Engines(vault.catalogue, self._folder, self._open)
         self._relations: dict[str, tuple[int, str]] = {}
@@ -86,7 +86,7 @@ class Warehouse:
             return self.add_in_place(table, on_report=on_report)
         refuse_vaults(table.name, origin)
         stamp = origin.stamp()  # before it is read: a change meanwhile is noticed
-        with take_in(table, origin, self._folder, self._seal) as taken:
+        with take_in(table, origin, self._folder, self._key) as taken:
             intake = taken.with_codes()
             prepared = self._prepare(table, intake, on_progress)
             self._register(table, intake, prepared, stamp, identity_of)
@@ -136,12 +136,12 @@ class Warehouse:
     def _add_frame(
         self, table: Table, data: object, on_progress: Progress | None, on_report: Told | None
     ) -> Table:
-        refuse_frame(self._seal, table.name)
+        refuse_frame(self._key, table.name)
         file = self._folder / f"{_file_name(table)}-{secrets.token_hex(8)}.parquet"
         try:
             write_frame(data, file, table.format)
             origin = Origin.of(str(file), table.format)
-            with take_in(table, origin, self._folder, self._seal) as taken:
+            with take_in(table, origin, self._folder, self._key) as taken:
                 intake = taken.with_codes()
                 prepared = self._prepare(table, intake, on_progress)
                 self._register(table, intake, prepared, "", frame_identity)
@@ -214,7 +214,7 @@ class Warehouse:
                 intake = taken.with_codes()
             renewed = self._renew(name, intake, None, stamp)
         else:
-            with take_in(table, origin, self._folder, self._seal) as taken:
+            with take_in(table, origin, self._folder, self._key) as taken:
                 intake = taken.with_codes()
                 prepared = self._prepare(table, intake, on_progress)
                 renewed = self._renew(name, intake, prepared, stamp)
@@ -236,7 +236,7 @@ class Warehouse:
     def _prepare(self, table: Table, intake: Intake, on_progress: Progress | None) -> str:
         origin, types = intake.origin, intake.types
         check_missing(table, origin, types, self._folder)
-        mark = f"{SEALED if self._seal is not None else ''}{unit_mark(table, types)}"
+        mark = f"{ENCRYPTED if self._key is not None else ''}{unit_mark(table, types)}"
         file = f"{_file_name(table)}-{secrets.token_hex(8)}{mark}{_WITH_TOTALS}"
         prepare(
             source=origin.read,
@@ -245,7 +245,7 @@ class Warehouse:
             kept=kept_tables(table, TABLE),
             target=self._folder / file,
             on_progress=on_progress,
-            seal=self._seal,
+            key=self._key,
         )
         return file
 
@@ -356,20 +356,20 @@ class Warehouse:
         return self.engines.share(names, data_versions)
 
     def _open(self, names: tuple[str, ...]) -> Engine:
-        limit, scratch, seal = self._time_limit, self._folder, self._seal
+        limit, scratch, key = self._time_limit, self._folder, self._key
         registered = [self._vault.catalogue.table(name) for name in names]
         for table in registered:
             check_units(table, self._schema(table))
         if len(names) > 1:
             return open_together(
-                self._holdings(names), folder=scratch, time_limit_seconds=limit, seal=seal
+                self._holdings(names), folder=scratch, time_limit_seconds=limit, key=key
             )
         known = registered[0]
         if known.prepared is None:
             origin = _origin(self._schema(known))
             return origin.engine(time_limit_seconds=limit, scratch=scratch)
         file = scratch / known.prepared
-        engine = DuckDB(file, time_limit_seconds=limit, scratch=scratch, seal=seal)
+        engine = DuckDB(file, time_limit_seconds=limit, scratch=scratch, key=key)
         engine.check()
         return engine
 
@@ -384,7 +384,7 @@ class Warehouse:
             raise InvalidValue(f"{name} was added from memory; its source is gone.")
         count = f"SELECT count(*) FROM {self.relation(name)}"
         lenient = replace(table, unreadable_share=Fraction(1))  # nothing is refused here
-        with take_in(lenient, _origin(table), self._folder, self._seal) as intake:
+        with take_in(lenient, _origin(table), self._folder, self._key) as intake:
             origin = intake.origin
             shown = origin.relation("source")
             labels, statement = clamp_counts(table, shown, intake.types, origin.dialect)

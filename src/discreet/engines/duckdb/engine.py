@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+from discreet.engines.duckdb.encryption import DataKey, is_encrypted, require_data_key
 from discreet.engines.duckdb.scratch import Scratch
-from discreet.engines.duckdb.sealing import Seal, is_sealed, require_seal
 from discreet.engines.files.sources import opening, openings
 from discreet.engines.process.child import Child, Failed, Order, text
 from discreet.engines.protocol import MESSAGE, Cell
@@ -65,7 +65,7 @@ class DuckDB:
         memory_limit: str | None = None,
         threads: int | None = None,
         scratch: Path | None = None,
-        seal: Seal | None = None,
+        key: DataKey | None = None,
     ) -> None:
         order = Order(
             database=os.path.realpath(path),
@@ -73,10 +73,10 @@ class DuckDB:
             read_only=True,
             settings=_settings(memory_limit, threads),
         )
-        if is_sealed(path):
-            statements = (_attach(path, "sealed", seal), "USE sealed")
+        if is_encrypted(path):
+            statements = (_attach(path, "sealed", key), "USE sealed")
             order = replace(order, database=":memory:", read_only=False, statements=statements)
-            order, scratch = _add_key(order, seal), None  # what spills is not encrypted
+            order, scratch = _add_key(order, key), None  # what spills is not encrypted
         self._start(order, time_limit_seconds, scratch)
 
     @classmethod
@@ -116,7 +116,7 @@ class DuckDB:
         formats: Mapping[str, Format] = MappingProxyType({}),
         time_limit_seconds: Number,
         scratch: Path | None = None,
-        seal: Seal | None = None,
+        key: DataKey | None = None,
     ) -> "DuckDB":
         """An engine over several tables: prepared files as databases, sources as views, by name.
 
@@ -126,20 +126,20 @@ class DuckDB:
         discreet.errors.SchemaError: source 'x.csv' does not exist; check the path.
         """
         engine = cls.__new__(cls)
-        attached = tuple(_attach(path, name, seal) for name, path in prepared.items())
+        attached = tuple(_attach(path, name, key) for name, path in prepared.items())
         order = Order(
             database=":memory:",
             commands=_COMMANDS,
             statements=attached + (openings(sources, formats) if sources else ()),
             settings=_settings(None, None),
         )
-        if any(map(is_sealed, prepared.values())):
-            order, scratch = _add_key(order, seal), None
+        if any(map(is_encrypted, prepared.values())):
+            order, scratch = _add_key(order, key), None
         engine._start(order, time_limit_seconds, scratch)
         return engine
 
     def check(self) -> None:
-        """Refuse a sealed file that this seal does not open, before anything is charged."""
+        """Refuse an encrypted file that this key does not open, before anything is charged."""
         if not self._order.key:
             return
         holding = self._own_holding()
@@ -272,15 +272,15 @@ class DuckDB:
             return None
 
 
-def _attach(path: Path, name: str, seal: Seal | None) -> str:
+def _attach(path: Path, name: str, key: DataKey | None) -> str:
     real = os.path.realpath(path)
-    if is_sealed(path):
-        return require_seal(seal).attach(real, name, "READ_ONLY")
+    if is_encrypted(path):
+        return require_data_key(key).attach(real, name, "READ_ONLY")
     return f"ATTACH {text(real)} AS {name} (TYPE duckdb, READ_ONLY)"
 
 
-def _add_key(order: Order, seal: Seal | None) -> Order:
-    return order if seal is None else replace(order, key=seal.key)
+def _add_key(order: Order, key: DataKey | None) -> Order:
+    return order if key is None else replace(order, key=key.key)
 
 
 # Joins run in the order in which they are written, which is the one whose rows the plan bounds, and

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from discreet.engines.duckdb import sealing
+from discreet.engines.duckdb import encryption
+from discreet.engines.duckdb.encryption import DataKey
 from discreet.engines.duckdb.scratch import Scratch
-from discreet.engines.duckdb.sealing import Seal
 from discreet.engines.files.sources import opening
 from discreet.engines.files.tidying import written_cell
 from discreet.engines.process.child import Child, Failed, Order, quote
@@ -51,16 +51,16 @@ def _build(order: Order, statement: str, on_progress: Callable[[float], None] | 
     return None
 
 
-def _seal_order(order: Order, seal: Seal) -> Order:
+def _encrypt_order(order: Order, key: DataKey) -> Order:
     """The same work into an encrypted file, without rows spilled beside it."""
-    seal.check_writable()
-    opened = (*sealing.CRYPTO, seal.attach(order.database, "sealed", "READ_WRITE"), "USE sealed")
+    key.check_writable()
+    opened = (*encryption.CRYPTO, key.attach(order.database, "sealed", "READ_WRITE"), "USE sealed")
     return replace(
         order,
         database=":memory:",
         statements=(*opened, *order.statements),
         settings={**order.settings, "temp_directory": ""},
-        key=seal.key,
+        key=key.key,
     )
 
 
@@ -75,13 +75,13 @@ def prepare(
     on_failure: Callable[[str], None] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
-    seal: Seal | None = None,
+    key: DataKey | None = None,
 ) -> None:
     """Write `CREATE TABLE prepared AS select_sql` to `target`, with the source read as `source`.
 
     `kept` names further tables, each with a SELECT from the prepared rows. `on_progress` gets the
     share done, up to 1; `on_failure` the engine's own reason, which may quote rows and is for the
-    custodian alone. With a seal the file is encrypted, and since rows must not touch the disk
+    custodian alone. With a key the file is encrypted, and since rows must not touch the disk
     otherwise, the work has to fit in memory. The file is exact, of mode 0600. The child may read
     the source and nothing else.
     >>> prepare(source="absent.csv", select_sql="FROM source", target=Path("x.duckdb"))
@@ -99,8 +99,8 @@ def prepare(
         order = Order(
             database=str(part), commands=("execute",), statements=statements, settings=settings
         ).spilling(scratch.path / "spill")
-        if seal is not None:
-            order = _seal_order(order, seal)
+        if key is not None:
+            order = _encrypt_order(order, key)
         tables = {TABLE: select_sql, **kept}
         made_by = "; ".join(f"CREATE TABLE {quote(name)} AS {sql}" for name, sql in tables.items())
         reason = _build(order, made_by, on_progress)

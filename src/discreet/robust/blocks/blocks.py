@@ -63,7 +63,7 @@ def _encode_unit(unit: Any) -> bytes | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SampleAndAggregate:
     """Runs a function on every block of units and releases a private summary of the values.
 
@@ -87,26 +87,19 @@ class SampleAndAggregate:
     blocks: int
     lattice: Lattice
     summary: Summary
-    relation: Relation
-    processor_seconds: int
-    memory_bytes: int
+    relation: Relation = Relation.ADD_REMOVE
+    processor_seconds: int = 10
+    memory_bytes: int = 4 << 30
 
-    def __init__(
-        self,
-        *,
-        blocks: int,
-        lattice: Lattice,
-        summary: Summary,
-        relation: Relation = Relation.ADD_REMOVE,
-        processor_seconds: int = 10,
-        memory_bytes: int = 4 << 30,
-    ) -> None:
-        object.__setattr__(self, "blocks", whole(blocks, "blocks"))
-        object.__setattr__(self, "lattice", lattice)
-        object.__setattr__(self, "summary", summary)
-        object.__setattr__(self, "relation", Relation(relation))
-        object.__setattr__(self, "processor_seconds", whole(processor_seconds, "processor_seconds"))
-        object.__setattr__(self, "memory_bytes", whole(memory_bytes, "memory_bytes", least=1 << 28))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", whole(self.blocks, "blocks"))
+        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(
+            self, "processor_seconds", whole(self.processor_seconds, "processor_seconds")
+        )
+        object.__setattr__(
+            self, "memory_bytes", whole(self.memory_bytes, "memory_bytes", least=1 << 28)
+        )
         self.loss()  # refuses what the summary cannot work with
 
     @property

@@ -181,7 +181,7 @@ class BoundedDegrees:
         return DegreeCounts(noisy=noisy, loss=Pure(epsilon=price), relation=self.relation)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTriangles:
     """The triangles among nodes of at most this degree, held at `upper`, under node privacy.
 
@@ -196,21 +196,14 @@ class NodeTriangles:
 
     degree: int
     upper: int
-    nodes_per_unit: int
-    relation: Relation
+    nodes_per_unit: int = 1
+    relation: Relation = Relation.ADD_REMOVE
 
-    def __init__(
-        self,
-        *,
-        degree: int,
-        upper: int,
-        nodes_per_unit: int = 1,
-        relation: Relation = Relation.ADD_REMOVE,
-    ) -> None:
-        object.__setattr__(self, "degree", whole(degree, "degree", least=2))
-        object.__setattr__(self, "upper", whole(upper, "upper"))
-        object.__setattr__(self, "nodes_per_unit", whole(nodes_per_unit, "nodes_per_unit"))
-        object.__setattr__(self, "relation", Relation(relation))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degree", whole(self.degree, "degree", least=2))
+        object.__setattr__(self, "upper", whole(self.upper, "upper"))
+        object.__setattr__(self, "nodes_per_unit", whole(self.nodes_per_unit, "nodes_per_unit"))
+        object.__setattr__(self, "relation", Relation(self.relation))
 
     def clamp(self, noisy: int) -> int:
         """A released number held between 0 and `upper`.

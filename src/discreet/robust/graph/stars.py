@@ -31,7 +31,7 @@ def count_stars(exact: Graph, *, leaves: int) -> int:
     return sum(comb(degree, leaves) * count for degree, count in pairs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothStars:
     """The number of stars with `leaves` leaves, in a graph of public nodes, under edge privacy.
 
@@ -45,23 +45,16 @@ class SmoothStars:
 
     nodes: int
     leaves: int
-    edges_per_unit: int
-    relation: Relation
+    edges_per_unit: int = 1
+    relation: Relation = Relation.ADD_REMOVE
 
-    def __init__(
-        self,
-        *,
-        nodes: int,
-        leaves: int,
-        edges_per_unit: int = 1,
-        relation: Relation = Relation.ADD_REMOVE,
-    ) -> None:
-        object.__setattr__(self, "nodes", whole(nodes, "nodes", least=2))
-        object.__setattr__(self, "leaves", whole(leaves, "leaves", least=2))
-        if leaves > 12:
-            raise InvalidValue(f"leaves is {leaves}; the largest is 12.")
-        object.__setattr__(self, "edges_per_unit", whole(edges_per_unit, "edges_per_unit"))
-        object.__setattr__(self, "relation", Relation(relation))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", whole(self.nodes, "nodes", least=2))
+        object.__setattr__(self, "leaves", whole(self.leaves, "leaves", least=2))
+        if self.leaves > 12:
+            raise InvalidValue(f"leaves is {self.leaves}; the largest is 12.")
+        object.__setattr__(self, "edges_per_unit", whole(self.edges_per_unit, "edges_per_unit"))
+        object.__setattr__(self, "relation", Relation(self.relation))
 
     def clamp(self, noisy: int) -> int:
         """A released number held between 0 and that of the complete graph.

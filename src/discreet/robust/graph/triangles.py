@@ -42,7 +42,7 @@ def count_triangles(exact: Graph) -> int:
     return triangles
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothTriangles:
     """The number of triangles of a graph with this many public nodes, under edge privacy.
 
@@ -55,15 +55,13 @@ class SmoothTriangles:
     """
 
     nodes: int
-    edges_per_unit: int
-    relation: Relation
+    edges_per_unit: int = 1
+    relation: Relation = Relation.ADD_REMOVE
 
-    def __init__(
-        self, *, nodes: int, edges_per_unit: int = 1, relation: Relation = Relation.ADD_REMOVE
-    ) -> None:
-        object.__setattr__(self, "nodes", whole(nodes, "nodes", least=3))
-        object.__setattr__(self, "edges_per_unit", whole(edges_per_unit, "edges_per_unit"))
-        object.__setattr__(self, "relation", Relation(relation))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", whole(self.nodes, "nodes", least=3))
+        object.__setattr__(self, "edges_per_unit", whole(self.edges_per_unit, "edges_per_unit"))
+        object.__setattr__(self, "relation", Relation(self.relation))
 
     def clamp(self, noisy: int) -> int:
         """A released number held between 0 and all triples.

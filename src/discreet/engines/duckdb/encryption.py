@@ -1,4 +1,4 @@
-"""The key that seals prepared files, and how a child opens what it sealed.
+"""The key that encrypts prepared files, and how a child opens what was encrypted.
 The key is read from the environment or a file of its own and is never written anywhere: it goes
 to the child through its pipe, apart from the statements, and stays out of every text.
 """
@@ -15,26 +15,26 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from discreet.engines.process.child import KEY_MARK, Child, Failed, Order, text
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 
-__all__ = ["CRYPTO", "SEALED", "Seal", "is_sealed", "refuse_frame", "require_seal"]
+__all__ = ["CRYPTO", "DataKey", "ENCRYPTED", "is_encrypted", "refuse_frame", "require_data_key"]
 
 CRYPTO = ("LOAD httpfs",)
 """What gives DuckDB random numbers that are fit for encrypting; reading needs nothing."""
 
-SEALED = "-sealed"
-"""What the name of a sealed file holds; no table's name has a hyphen."""
+ENCRYPTED = "-sealed"
+"""What the name of an encrypted file holds; no table's name has a hyphen."""
 
 _KEY, _KEY_FILE = "DISCREET_DATA_KEY", "DISCREET_DATA_KEY_FILE"
 _SHORTEST = 32
 _MAKE_ONE = "Make one with `openssl rand -hex 32`"
 
 
-def is_sealed(path: Path) -> bool:
+def is_encrypted(path: Path) -> bool:
     """Whether a prepared file is encrypted.
 
-    >>> is_sealed(Path("visits-0a1b-sealed.kept.duckdb"))
+    >>> is_encrypted(Path("visits-0a1b-sealed.kept.duckdb"))
     True
     """
-    return SEALED in path.name
+    return ENCRYPTED in path.name
 
 
 def _from_file(given: str, vault: Path) -> str:
@@ -49,26 +49,26 @@ def _from_file(given: str, vault: Path) -> str:
         raise InvalidValue(f"{_KEY_FILE} is {given!r}; others can read it. Run chmod 600 on it.")
     if file.resolve().is_relative_to(vault.resolve()):
         raise InvalidValue(
-            f"{_KEY_FILE} is {given!r}, inside the vault that it seals. Keep it elsewhere."
+            f"{_KEY_FILE} is {given!r}, inside the vault whose rows it encrypts. Keep it elsewhere."
         )
     return content
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class DataKey:
     """A key of 256 bits for the prepared files of a vault. Whoever has the key can read the rows.
 
-    >>> Seal.read(Path("vault"), {"DISCREET_DATA_KEY": "5" * 64})
-    Seal()
+    >>> DataKey.read(Path("vault"), {"DISCREET_DATA_KEY": "5" * 64})
+    DataKey()
     """
 
     key: str = field(repr=False)
 
     @classmethod
-    def read(cls, vault: Path, environment: Mapping[str, str] = os.environ) -> "Seal | None":
+    def read(cls, vault: Path, environment: Mapping[str, str] = os.environ) -> "DataKey | None":
         """The custodian's key from DISCREET_DATA_KEY or the file DISCREET_DATA_KEY_FILE.
 
-        >>> Seal.read(Path("vault"), {}) is None
+        >>> DataKey.read(Path("vault"), {}) is None
         True
         """
         key, file = environment.get(_KEY, ""), environment.get(_KEY_FILE, "")
@@ -89,16 +89,16 @@ class Seal:
 
     @staticmethod
     def attach(path: str, name: str, access: str) -> str:
-        """The statement that opens a sealed file, without the key; the child puts it in.
+        """The statement that opens an encrypted file, without the key; the child puts it in.
 
-        >>> Seal.attach("a.duckdb", "t0", "READ_ONLY").replace(KEY_MARK, "...")
+        >>> DataKey.attach("a.duckdb", "t0", "READ_ONLY").replace(KEY_MARK, "...")
         "ATTACH 'a.duckdb' AS t0 (TYPE duckdb, READ_ONLY, ENCRYPTION_KEY '...')"
         """
         return f"ATTACH {text(path)} AS {name} (TYPE duckdb, {access}, ENCRYPTION_KEY '{KEY_MARK}')"
 
     @staticmethod
     def check_writable() -> None:
-        """Refuse to seal where DuckDB lacks random numbers fit for it."""
+        """Refuse to encrypt where DuckDB lacks random numbers fit for it."""
         order = Order(database=":memory:", commands=("names",), statements=CRYPTO)
         ready = False
         try:
@@ -114,25 +114,25 @@ class Seal:
             )
 
 
-def require_seal(seal: Seal | None) -> Seal:
-    """The seal of a sealed file, or the refusal that says how to give it.
+def require_data_key(key: DataKey | None) -> DataKey:
+    """The key of an encrypted file, or the refusal that says how to give it.
 
-    >>> require_seal(None)
+    >>> require_data_key(None)
     Traceback (most recent call last):
     discreet.errors.Unavailable: the prepared rows are encrypted and no key is set; the custodian \
 sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.
     """
-    if seal is None:
+    if key is None:
         raise Unavailable(
             "the prepared rows are encrypted and no key is set; the custodian sets "
             f"{_KEY} or {_KEY_FILE}. Nothing was run or charged."
         )
-    return seal
+    return key
 
 
-def refuse_frame(seal: Seal | None, table: str) -> None:
-    """Refuse rows from memory where files are to be sealed."""
-    if seal is not None:
+def refuse_frame(key: DataKey | None, table: str) -> None:
+    """Refuse rows from memory where files are to be encrypted."""
+    if key is not None:
         raise SchemaError(
             f"{table}: a data key is set, and rows from memory would pass through a file that is "
             "not encrypted. Name a source file instead. Nothing was added."
