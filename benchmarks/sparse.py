@@ -29,7 +29,7 @@ SCHEMA = """
 name = "people"
 source = "people.csv"
 [columns]
-age = { type = "integer", lower = 0, upper = 110 }
+age = { type = "integer", lower = 0, upper = 9999 }
 [budget]
 epsilon = 1000000
 """
