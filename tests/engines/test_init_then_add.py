@@ -14,6 +14,7 @@ from itertools import combinations, product
 from typing import Any
 
 import duckdb
+import pyarrow
 import pytest
 
 from discreet.curator.curator import Curator
@@ -313,7 +314,7 @@ def test_the_preview_shows_what_the_engine_reads(kind, given):
         cells = [cell for cell in cells if cell not in ("0", "1")]  # numbers, for the guess
     if kind in ("DATE", "DATETIME"):
         cells = [cell for cell in cells if cell != "1.2.3"]
-    listed = pyarrow.table({"n": range(len(cells)), "cell": cells})
+    listed = pyarrow.table({"n": list(range(len(cells))), "cell": cells})
     with duckdb.connect() as connection:
         connection.register("cells", listed)
         rows = connection.execute(f"SELECT cell, {reading.code} FROM cells ORDER BY n").fetchall()

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from discreet.curator.curator import Curator
-from support.command_line import write_clinic
+from support.command_line import copied_clinic, write_clinic
 
 WIDE = 'age    = { type = "integer", lower = -1000000, upper = 1000000 } # nobody knows\n'
 NARROW = 'age    = { type = "integer", lower = 0, upper = 50 }\n'
@@ -20,9 +20,14 @@ def widened(folder, line=WIDE):
     return clinic
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    return widened(tmp_path_factory.mktemp("prepared"))
+
+
 @pytest.fixture
-def clinic(tmp_path):
-    return widened(tmp_path)
+def clinic(prepared, tmp_path):
+    return copied_clinic(prepared, tmp_path)
 
 
 def declared(clinic):

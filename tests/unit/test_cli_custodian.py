@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import run, write_clinic
+from support.pace import thinned
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_init_guesses_how_a_file_is_written_and_shows_what_it_would_read(tmp_pat
     assert "größe (DOUBLE): '0.234,50' -> 0234.50" in shown.out
 
 
-@pytest.mark.parametrize("how", [[], ["--in-place"]])
+@pytest.mark.parametrize("how", thinned([[], ["--in-place"]], 2, "ways of adding tables"))
 def test_what_cannot_be_read_is_told_and_refused_above_the_share(how, clinic):
     lines = clinic.source.read_text().splitlines()
     place = lines[0].split(",").index("age")
@@ -178,7 +179,7 @@ def test_the_schema_in_support_is_valid_toml(clinic):
     assert tomllib.loads(clinic.schema.read_text())["table"]["rows_per_unit"] == 2
 
 
-@pytest.mark.parametrize("how", [[], ["--in-place"]])
+@pytest.mark.parametrize("how", thinned([["--in-place"], []], 2, "ways of adding tables"))
 def test_a_source_without_rows_is_told_to_the_custodian_alone(clinic, how, caplog):
     full = clinic.source.read_text()
     empty = full.partition("\n")[0] + "\n"

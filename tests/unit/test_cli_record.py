@@ -4,18 +4,23 @@ import sqlite3
 
 import pytest
 
-from support.command_line import write_clinic
+from support.command_line import copied_clinic, write_clinic
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
-@pytest.fixture
-def clinic(tmp_path):
-    made = write_clinic(tmp_path)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    made = write_clinic(tmp_path_factory.mktemp("prepared"))
     made.run("add", made.schema)
     made.run("grant", "ana", "--epsilon", "1")
     made.run("query", COUNT, "--as", "ana", "--epsilon", "0.25")
     return made
+
+
+@pytest.fixture
+def clinic(prepared, tmp_path):
+    return copied_clinic(prepared, tmp_path)
 
 
 def test_the_ledger_shows_budgets_and_charges(clinic):

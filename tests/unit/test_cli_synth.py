@@ -5,18 +5,23 @@ import stat
 
 import pytest
 
-from support.command_line import write_clinic
+from support.command_line import copied_clinic, write_clinic
 
 PRICE = ("--epsilon", "6", "--rows", "80")
 
 
-@pytest.fixture
-def clinic(tmp_path):
-    made = write_clinic(tmp_path, patients=200)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    made = write_clinic(tmp_path_factory.mktemp("prepared"), patients=200)
     text = made.schema.read_text().replace("epsilon = 30", "epsilon = 30\ndelta = 1e-6")
     made.schema.write_text(text)
     assert made.run("add", made.schema).status == 0
     return made
+
+
+@pytest.fixture
+def clinic(prepared, tmp_path):
+    return copied_clinic(prepared, tmp_path)
 
 
 def charges(clinic):

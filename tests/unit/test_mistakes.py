@@ -518,8 +518,9 @@ def test_the_words_for_true_and_false_that_a_refusal_names_are_read(tmp_path, mo
     known = offered(refused("add", schema), r"Read are ([\w, ]+);")
     words = re.split(r", | and ", known)
     assert set(words) == {"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"}
-    cells = {f"c{place}": [word, word.upper()] * 10 for place, word in enumerate(words)}
-    assert all_read(tmp_path, {name: (each, '{ type = "boolean" }') for name, each in cells.items()})
+    entry = '{ type = "boolean" }'
+    cells = ([word, word.upper()] * 10 for word in words)
+    assert all_read(tmp_path, {f"c{place}": (each, entry) for place, each in enumerate(cells)})
 
 
 @pytest.mark.parametrize("kind", ["integer", "number"])

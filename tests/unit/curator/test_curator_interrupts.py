@@ -397,8 +397,17 @@ def curator(prepared_vault, tmp_path):
         yield curator
 
 
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("name", HANDED)
+# Blocks start several processes: one of their two moments is slow.
+PRESSED = [
+    pytest.param(name, after, marks=pytest.mark.slow("kills and processes"))
+    if (name, after) == ("sample and aggregate", False)
+    else (name, after)
+    for name in HANDED
+    for after in (False, True)
+]
+
+
+@pytest.mark.parametrize(("name", "after"), PRESSED)
 def test_what_is_stored_nowhere_is_handed_over(curator, monkeypatch, name, after, capfd):
     """Pressed as the engine begins and when it has ended: the answer is in the exception."""
     session = curator.session("ann")
@@ -472,6 +481,7 @@ def slow(rows):
 """
 
 
+@pytest.mark.slow("kills and processes")
 def test_blocks_go_on_when_a_terminal_interrupts_all_processes(curator, tmp_path):
     """Ctrl-C of a terminal reaches the whole group: the blocks that are paid for are finished."""
     curator.close()

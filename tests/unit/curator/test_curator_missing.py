@@ -10,6 +10,7 @@ import pytest
 
 from discreet.curator.curator import Curator
 from discreet.errors import SchemaError
+from support.pace import thinned
 
 EXACT = 2000
 VALUES = (1.0, 2.0, None, math.nan, math.inf, -math.inf, 1e300)
@@ -158,24 +159,35 @@ def test_rules_of_other_columns_hold_in_answers(curator, column):
     assert seen(curator, "others", column) == expected(len(values), counts)
 
 
-@pytest.mark.parametrize(
-    ("kind", "values", "column", "rule", "words"),
-    [
-        ("DOUBLE", (1.0, None), WHOLE, "null", "missing values"),
-        ("DOUBLE", (1.0, math.nan), WHOLE, "null", "missing values"),
-        ("DOUBLE", (1.0, math.nan), WHOLE, "nan", "NaN"),
-        ("DOUBLE", (1.0, -math.inf), WHOLE, "infinity", "infinities"),
-        ("DATE", ("2024-01-01", "infinity"), DATES, "infinity", "infinities"),
-        ("BOOLEAN", (None,), FLAGS, "null", "missing values"),
-        ("VARCHAR", ("a", "z"), WORDS, "null", "missing values"),
-    ],
-)
-def test_an_error_is_one_at_registration(vault, tmp_path, kind, values, column, rule, words):
-    curator, register = vault
-    with pytest.raises(SchemaError, match=f"column 'x' has {words} and {rule} = \"error\""):
-        register(one(tmp_path, kind, values, **column, **{rule: "error"}))
-    assert curator.tables == {}
-    assert not list((tmp_path / "vault" / "prepared").glob("t-*"))
+FAULTS = [
+    ("DOUBLE", (1.0, None), WHOLE, "null", "missing values"),
+    ("DOUBLE", (1.0, math.nan), WHOLE, "null", "missing values"),
+    ("DOUBLE", (1.0, math.nan), WHOLE, "nan", "NaN"),
+    ("DOUBLE", (1.0, -math.inf), WHOLE, "infinity", "infinities"),
+    ("DATE", ("2024-01-01", "infinity"), DATES, "infinity", "infinities"),
+    ("BOOLEAN", (None,), FLAGS, "null", "missing values"),
+    ("VARCHAR", ("a", "z"), WORDS, "null", "missing values"),
+]
+
+
+# Every fault, in turns one way and the other; the other half is slow.
+FAULTY = [(fault, way) for at, fault in enumerate(FAULTS) for way in sorted(WAYS, reverse=at % 2)]
+
+
+def _named(case):
+    (kind, *_, rule, words), way = case
+    return f"{kind} {rule} {words} {way}"
+
+
+@pytest.mark.parametrize("case", thinned(FAULTY, 2, "ways of adding tables"), ids=_named)
+def test_an_error_is_one_at_registration(tmp_path, case):
+    (kind, values, column, rule, words), way = case
+    table = one(tmp_path, kind, values, **column, **{rule: "error"})
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
+        with pytest.raises(SchemaError, match=f"column 'x' has {words} and {rule} = \"error\""):
+            WAYS[way](curator, table)
+        assert curator.tables == {}
+        assert not list((tmp_path / "vault" / "prepared").glob("t-*"))
 
 
 def test_a_refresh_is_refused_like_a_registration(vault, tmp_path):
@@ -189,6 +201,7 @@ def test_a_refresh_is_refused_like_a_registration(vault, tmp_path):
     assert seen(curator, "t", "x") == expected(3, {1: 1, 3: 2})
 
 
+@pytest.mark.parametrize("vault", thinned(WAYS, 2, "ways of adding tables"), indirect=True)
 def test_estimated_bounds_keep_to_the_rules(vault, tmp_path):
     curator, register = vault
     values = [30.0] * 50 + [math.nan] * 50 + [math.inf] * 50 + [None] * 50

@@ -125,12 +125,12 @@ def test_how_much_was_cut_is_a_question_that_the_note_writes(flights):
         "SELECT COUNT(DISTINCT patient_id) AS n FROM visits",
     ],
 )
-def test_there_is_no_note_where_nothing_can_be_cut(curators, question):
-    assert curators["ordinary"].session("ana").explain(question, epsilon=1).notes == ()
+def test_there_is_no_note_where_nothing_can_be_cut(ordinary, question):
+    assert ordinary.session("ana").explain(question, epsilon=1).notes == ()
 
 
-def test_a_date_inside_the_bounds_does_not_depend_on_them(curators):
-    session = curators["ordinary"].session("ana")
+def test_a_date_inside_the_bounds_does_not_depend_on_them(ordinary):
+    session = ordinary.session("ana")
     column = TABLES["visits"].columns
     (day,) = [each for each in column if each.name == "day"]
     inside, first = day.decode(day.lower + 20), day.decode(day.lower)
@@ -140,8 +140,8 @@ def test_a_date_inside_the_bounds_does_not_depend_on_them(curators):
         assert any(note.text.startswith("day counts from") for note in notes) is depends
 
 
-def test_a_threshold_at_a_bound_depends_on_the_bound(curators):
-    session = curators["ordinary"].session("ana")
+def test_a_threshold_at_a_bound_depends_on_the_bound(ordinary):
+    session = ordinary.session("ana")
     for condition in ("age >= 0", "age IN (7, 110)", "age < 200", "2 * age > 50"):
         text = f"SELECT COUNT(*) AS n FROM people WHERE {condition}"
         try:
@@ -152,17 +152,24 @@ def test_a_threshold_at_a_bound_depends_on_the_bound(curators):
 
 
 @pytest.fixture(scope="module")
-def curators(tmp_path_factory):
+def ordinary(tmp_path_factory):
+    """A vault with nothing special in it."""
+    folder = tmp_path_factory.mktemp("ordinary")
+    with make_vault(folder / "ordinary", None, "prepared", BUDGET) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def curators(ordinary, tmp_path_factory):
     """Vaults with one schema and nothing else in common."""
     folder = tmp_path_factory.mktemp("curators")
     many = {name: rows * 3 for name, rows in PERSONS["many"]().items()}
     far = {**PERSONS["far"](), **many}
     made = {
-        "ordinary": make_vault(folder / "ordinary", None, "prepared", BUDGET),
         "far": make_vault_with(folder / "far", far, "in place", BUDGET),
         "empty": make_vault_with(folder / "empty", {}, "prepared", BUDGET),
     }
-    yield made
+    yield {"ordinary": ordinary, **made}
     for curator in made.values():
         curator.close()
 
@@ -210,8 +217,8 @@ def test_notes_are_the_same_whatever_the_data_on_every_surface(curators):
     assert told > 60
 
 
-def test_every_question_that_a_note_offers_is_answered(curators):
-    session = curators["ordinary"].session("ana")
+def test_every_question_that_a_note_offers_is_answered(ordinary):
+    session = ordinary.session("ana")
     offers = set()
     for text in EXAMPLES:
         price = {} if "(epsilon=" in text else {"epsilon": 20}
@@ -240,9 +247,9 @@ def test_notes_do_not_depend_on_the_engine(dialect):
         assert plans[0].notes == plans[1].notes
 
 
-def test_stored_answers_of_earlier_versions_have_the_same_notes(curators):
+def test_stored_answers_of_earlier_versions_have_the_same_notes(ordinary):
     """A body holds no notes: they follow from the question and the schema that it does hold."""
-    session = curators["ordinary"].session("ana")
+    session = ordinary.session("ana")
     answer = session.sql("SELECT region, AVG(income) AS a FROM visits GROUP BY region", epsilon=3)
     facts = public_facts(answer)
     assert "notes" not in facts

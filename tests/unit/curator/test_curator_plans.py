@@ -10,7 +10,7 @@ from discreet.errors import DiscreetError, InvalidValue, SchemaError, Unavailabl
 from discreet.ledger.releases import Releases
 from discreet.loss import Pure
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from support.vaults import curator_of, people, write_schema, write_source
+from support.vaults import copied_curator, curator_of, people, write_schema, write_source
 
 SUM = "SELECT SUM(age) AS s FROM visits"
 
@@ -32,13 +32,15 @@ def made(tmp_path):
         {"measures": ()},
     ],
 )
-def test_a_plan_that_was_changed_is_refused_uncharged(made, change):
-    _, _, session = made
-    plan = session.explain(SUM, epsilon=0.5)
-    with pytest.raises(InvalidValue, match="explain the question again"):
-        session.run(replace(plan, **change))
-    assert session.remaining.epsilon == 1
-    assert not session.run(plan).free
+def test_a_plan_that_was_changed_is_refused_uncharged(tmp_path, change):
+    with copied_curator(tmp_path / "here", people()) as curator:
+        curator.grant("ana", epsilon=1)
+        session = curator.session("ana")
+        plan = session.explain(SUM, epsilon=0.5)
+        with pytest.raises(InvalidValue, match="explain the question again"):
+            session.run(replace(plan, **change))
+        assert session.remaining.epsilon == 1
+        assert not session.run(plan).free
 
 
 def test_a_plan_for_the_prepared_table_is_not_run_in_place(made):

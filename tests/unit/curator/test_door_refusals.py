@@ -10,14 +10,14 @@ from discreet.curator.measurement import Measurement
 from discreet.errors import InvalidValue, SchemaError, UnprovableRequest
 from discreet.ledger.states import Change
 from discreet.streams import Joint, Monitor
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path, people()) as curator:
+    with copied_curator(tmp_path, people()) as curator:
         curator.grant("ana", epsilon=5)
         yield curator
 

@@ -4,17 +4,34 @@ import json
 
 import pytest
 
-from support.command_line import write_clinic
+from support.command_line import copied_clinic, write_clinic
 
 COUNT = "SELECT COUNT(*) FROM visits"
 AS = ("--as", "ana")
 
 
-@pytest.fixture
-def clinic(tmp_path):
-    made = write_clinic(tmp_path)
+def registered(folder):
+    made = write_clinic(folder)
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ana", "--epsilon", "10").status == 0
+    return made
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    return registered(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def clinic(prepared, tmp_path):
+    return copied_clinic(prepared, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def watched(prepared, tmp_path_factory):
+    """The same, with a monitor."""
+    made = copied_clinic(prepared, tmp_path_factory.mktemp("watched"))
+    assert new(made).status == 0
     return made
 
 
@@ -91,7 +108,8 @@ def one_more_visit(clinic):
     clinic.source.write_text("\n".join([*lines, lines[-1]]) + "\n")
 
 
-def test_a_changed_source_is_refreshed_where_that_is_asked_for(clinic):
+def test_a_changed_source_is_refreshed_where_that_is_asked_for(tmp_path):
+    clinic = registered(tmp_path)
     new(clinic)
     assert "below" in clinic.run("monitor", "check", "busy", *AS).out
     one_more_visit(clinic)
@@ -149,8 +167,8 @@ def test_list_shows_everything_public(clinic):
         (("new", "../x", COUNT, *AS, "--threshold", "1", "--epsilon", "1"), 2),
     ],
 )
-def test_refusals_are_one_line_with_a_status(clinic, words, status):
-    new(clinic)
+def test_refusals_are_one_line_with_a_status(watched, tmp_path, words, status):
+    clinic = copied_clinic(watched, tmp_path)
     outcome = clinic.run("monitor", *words)
     assert outcome.status == status
     assert outcome.err.startswith("discreet: ")

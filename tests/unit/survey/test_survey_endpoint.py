@@ -33,6 +33,18 @@ def endpoint(reports, monkeypatch):
     made.close()
 
 
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory):
+    """An endpoint for what is refused, and its reports: there are none."""
+    reports = Reports(tmp_path_factory.mktemp("idle") / "reports.db", read_survey_text(SKELETON))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.survey.endpoint._Connection.timeout", 120)
+        made = Endpoint(reports, port=0)
+        yield made, reports
+        made.close()
+    reports.close()
+
+
 def port(endpoint):
     return int(endpoint.address.rstrip("/").split(":")[-1])
 
@@ -80,8 +92,8 @@ def test_the_script_s_values_are_exact_text(endpoint, reports):
 @pytest.mark.parametrize(
     "path", ["/nothing", "/../definition.py", "/assets/survey.js", "/%2e%2e/", "/?x", "/reports/"]
 )
-def test_nothing_else_is_served(path, endpoint):
-    assert ask(endpoint, "GET", path)[0] == 404
+def test_nothing_else_is_served(path, idle):
+    assert ask(idle[0], "GET", path)[0] == 404
 
 
 def test_reports_arrive_once(endpoint, reports):
@@ -106,13 +118,15 @@ def test_reports_arrive_once(endpoint, reports):
         ("/", b"\1\0", 404),
     ],
 )
-def test_malformed_reports_are_refused(path, body, status, endpoint, reports):
+def test_malformed_reports_are_refused(path, body, status, idle):
+    endpoint, reports = idle
     assert ask(endpoint, "PUT", path, body)[0] == status
     assert len(reports) == 0
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH", "OPTIONS", "HEAD"])
-def test_other_methods_are_not_there(method, endpoint, reports):
+def test_other_methods_are_not_there(method, idle):
+    endpoint, reports = idle
     status, headers, _ = ask(endpoint, method, f"/reports/{TOKEN}", b"\1\0")
     assert status == 501
     assert "Access-Control-Allow-Origin" not in headers  # so other sites' pages cannot PUT
