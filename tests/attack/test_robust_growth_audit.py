@@ -60,7 +60,7 @@ def contradicted(laws, neighbours, claim):
         enumerate_loss(laws[rows], laws[other]).violates(claim)
         for rows in laws
         for other in neighbours(rows)
-        if other in laws
+        if rows < other and other in laws  # both directions are looked at together
     )
 
 

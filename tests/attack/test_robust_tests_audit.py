@@ -23,12 +23,12 @@ KEYS = (0, 1, 2)
 
 
 def contradicted(laws, neighbours, claim):
-    """Whether any pair of neighbours contradicts the claim."""
+    """Whether any pair of neighbours contradicts the claim, in either direction."""
     return any(
         enumerate_loss(laws[rows], laws[other]).violates(claim)
         for rows in laws
         for other in neighbours(rows)
-        if other in laws
+        if rows < other and other in laws
     )
 
 

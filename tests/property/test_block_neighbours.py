@@ -40,12 +40,18 @@ def values(rows, units, key, look):
     return made.values(look, rows, units, key=key)
 
 
+def found(table):
+    """The blocks of a table, (rows, units), for all keys and functions."""
+    return [values(*table, key, look) for key, look in product(KEYS, LOOKS)]
+
+
+def differing(before, after):
+    """The most blocks that differ, over keys and functions."""
+    return max(int((a != b).sum()) for a, b in zip(before, after, strict=True))
+
+
 def changed(one, other):
-    """The most blocks that differ, over keys and functions; of a table each is (rows, units)."""
-    return max(
-        int((values(*one, key, look) != values(*other, key, look)).sum())
-        for key, look in product(KEYS, LOOKS)
-    )
+    return differing(found(one), found(other))
 
 
 def orders(table):
@@ -79,24 +85,25 @@ def test_a_unit_that_comes_goes_or_is_another_changes_its_blocks_only(kind, unit
     def table(rows):
         return made([row for _, row in rows]), [owner for owner, _ in rows]
 
+    before = found(table(full))
     for gone in (*names[:4], None):
         rest = [row for row in full if row[0] != gone]
         for rows in orders(rest):
-            assert changed(table(full), table(rows)) <= (gone is not None)
+            assert differing(before, found(table(rows))) <= (gone is not None)
         for rows in orders(rest + stranger):
-            assert changed(table(full), table(rows)) <= Relation.REPLACE.steps
+            assert differing(before, found(table(rows))) <= Relation.REPLACE.steps
 
 
 @pytest.mark.parametrize("kind", thinned(CONTAINERS, 4, "large oracles"))
 def test_without_a_unit_each_row_is_one(kind):
     made = CONTAINERS[kind]
+    before = found((made(VALUES), None))
     for rows in permutations(VALUES, len(VALUES) - 1):  # without one of them, in every order
-        before = made(VALUES), None
-        assert changed(before, (made(list(rows)), None)) <= 1
+        assert differing(before, found((made(list(rows)), None))) <= 1
     for place in range(len(VALUES)):
         rest = VALUES[:place] + VALUES[place + 1 :]
         for rows in orders([*rest, VALUES[0]]):
-            assert changed((made(VALUES), None), (made(rows), None)) <= Relation.REPLACE.steps
+            assert differing(before, found((made(rows), None))) <= Relation.REPLACE.steps
 
 
 def test_the_test_sees_an_order_that_others_change(monkeypatch):

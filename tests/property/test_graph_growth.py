@@ -26,6 +26,7 @@ PAIRS = tuple(combinations(range(NODES), 2))
 ALL = tuple(frozenset(chosen) for k in range(11) for chosen in combinations(PAIRS, k))
 
 
+@cache
 def graph(edges):
     return Graph.from_edges(sorted(edges), nodes=range(NODES))
 
@@ -238,6 +239,7 @@ def without(world, node):
     return nodes - {node}, frozenset(pair for pair in edges if node not in pair)
 
 
+@cache
 def node_neighbours(names=NAMES):
     near = {world: set() for world in named_graphs(names)}
     for world in near:
@@ -247,6 +249,7 @@ def node_neighbours(names=NAMES):
     return near
 
 
+@cache
 def named(world):
     return Graph.from_edges(sorted(world[1]), nodes=sorted(world[0]))
 

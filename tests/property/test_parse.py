@@ -104,7 +104,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(conditions)
 def test_spacing_capitals_parentheses_and_aliases_change_nothing(condition: str) -> None:
     plain = f"SELECT COUNT(*) FROM visits WHERE {condition}"
@@ -197,7 +197,7 @@ def test_every_column_of_a_join_has_one_name(join: tuple[str, list[tuple[str, st
     assert len(set(names)) == len(names)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(conditions, st.sampled_from(["age", "income", "FLOOR(income)", "LEAST(age, 5)"]))
 def test_a_subquery_and_a_common_table_are_the_same(condition: str, value: str) -> None:
     for inner in (

@@ -180,6 +180,7 @@ def test_a_table_written_as_text_reads_back_or_has_no_decimals(table):
         assert read_schema_text(text) == table
 
 
+@settings(max_examples=60)
 @given(tables() | lookups(), tables() | lookups())
 def test_versions_differ_where_meanings_do(first, second):
     moved = replace(first, source=second.source)

@@ -136,7 +136,7 @@ def test_the_median_of_blocks_fits_the_exponential_mechanism():
 def test_the_width_fits_the_exponential_mechanism():
     mechanism = BinWidth(epsilon=2)
     rows = [0, 1, 2, 3, 40, 50, 60, 900]
-    drawn = [mechanism.release(rows) for _ in range(1500)]
+    drawn = [mechanism.release(rows) for _ in range(700)]
 
     def law(scale):
         weights = [math.exp(score / scale) for score in BinWidth.scores(rows)]

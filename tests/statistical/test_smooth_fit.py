@@ -28,7 +28,7 @@ from support.smooth_laws import (
     student,
 )
 
-DRAWS = 3000
+DRAWS = 2000
 SHAPES = {
     "Cauchy": (CauchyShape.priced(epsilon=1), cauchy),
     "Student 3": (StudentShape.priced(epsilon=1), student(3)),
@@ -110,7 +110,7 @@ def test_the_ladder_has_its_law(name):
 def test_a_long_ladder_is_cut_short_without_changing_its_law():
     """Thousands of rungs, of which an ordinary draw looks at a few hundred."""
     growth = Growth(exact=50, rungs=np.full(2000, 1), limit=3)
-    samples = drawn(LadderMechanism(epsilon=1), growth, DRAWS // 3)
+    samples = drawn(LadderMechanism(epsilon=1), growth, 1000)
     flat = law_of(Growth(exact=50, rungs=[], limit=1), 1.0)
     check_fit(np.clip(samples, min(flat), max(flat)), flat, name="a long ladder")
 
@@ -146,7 +146,7 @@ def test_triangles_end_to_end():
     held = dict.fromkeys(range(top + 1), 0.0)
     for value, chance in law.items():
         held[query.clamp(value)] += chance
-    samples = [estimate(query, graph, LadderMechanism(epsilon=1)).noisy for _ in range(DRAWS // 2)]
+    samples = [estimate(query, graph, LadderMechanism(epsilon=1)).noisy for _ in range(1500)]
     check_fit(samples, held, name="triangles by the ladder")
     narrow = law_of(Growth(exact=growth.exact, rungs=[], limit=1), 1.0)
     planted = dict.fromkeys(range(top + 1), 0.0)

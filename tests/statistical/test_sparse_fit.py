@@ -38,12 +38,12 @@ def stepped(mechanism, samples):
 
 
 CASES = {  # with as many samples as the nearest planted law needs
-    "above threshold": (AboveThreshold(threshold_scale=2, query_scale=3), law_of_one, 12_000),
+    "above threshold": (AboveThreshold(threshold_scale=2, query_scale=3), law_of_one, 14_000),
     "two alarms": (Sparse(threshold_scale=1.5, query_scale=4, alarms=2), law_of_one, 20_000),
     "fresh thresholds": (
         Sparse(threshold_scale=2, query_scale=3, alarms=2, thresholds=Thresholds.FRESH),
         law_of_fresh,
-        10_000,
+        12_000,
     ),
 }
 
@@ -114,7 +114,7 @@ def failures(mechanism, steps, queries, threshold=0):
     return wrong
 
 
-TRIALS = 1_500
+TRIALS = 700
 QUERIES = 50
 THEOREMS = {
     "3.24": (

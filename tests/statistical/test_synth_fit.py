@@ -30,7 +30,7 @@ EXACT = Cells(np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1], [0, 1, 1]]), np.array([
 GROUPS = tuple(np.arange(2) for _ in SIZES)
 PAIRS = ((0, 1), (0, 2), (1, 2))
 SCALE = Fraction(3 * SCORE_STEPS)
-DRAWS = 4000
+DRAWS = 2000
 
 
 def candidates():
@@ -130,7 +130,7 @@ def test_a_grade_has_the_noise_it_is_priced_for():
     still = replace(step, variances=(Fraction(1, 10**6),) * 3)
     exact = np.array([int(each.counts[0]) for each in still.release(EXACT, system)])
     sums = np.array(
-        [[int(each.counts[0]) for each in step.release(EXACT, system)] for _ in range(1500)]
+        [[int(each.counts[0]) for each in step.release(EXACT, system)] for _ in range(700)]
     )
     for noise_of, variance in zip((sums - exact).T, step.variances, strict=True):
         assert check_fit(noise_of, gaussian(float(variance)), name="noise of a grade") > 0

@@ -4,6 +4,7 @@ function. Written from the definitions, not from the code of the mechanisms.
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def characteristic(noise: Any, angles: Any) -> Any:
     variance = float(noise.sigma_squared)
     if variance > 1:  # Poisson summation: normal laws around all multiples of 2 pi
         near = np.remainder(angles + math.pi, 2 * math.pi) - math.pi
-        turns = [near + 2 * math.pi * turn for turn in (-1, 0, 1)]
+        others = () if variance > 20 else (-1, 1)  # the rest is below e^-98
+        turns = [near, *(near + 2 * math.pi * turn for turn in others)]
         total = 1 + 2 * math.exp(-variance * 2 * math.pi**2)
         return sum(np.exp(-variance * turn**2 / 2) for turn in turns) / total
     weights = [math.exp(-(place**2) / (2 * variance)) for place in range(10)]
@@ -38,6 +40,13 @@ def characteristic(noise: Any, angles: Any) -> Any:
         weight * np.cos(place * angles) for place, weight in enumerate(weights) if place
     )
     return values / (weights[0] + 2 * sum(weights[1:]))
+
+
+@cache
+def _smoothing(blur: float) -> tuple[Any, Any]:
+    """The numbers of the frequencies, and what smoothing leaves of each."""
+    order = np.arange(1, NODES + 1)
+    return order, np.exp(-((blur * 2 * math.pi * order / PERIOD) ** 2) / 2)
 
 
 def beyond(noises: Sequence[Any], coefficients: Any, reach: float) -> float:
@@ -51,10 +60,10 @@ def beyond(noises: Sequence[Any], coefficients: Any, reach: float) -> float:
     if not variance:
         return 0.0
     deviation = math.sqrt(variance)
-    order = np.arange(1, NODES + 1)
-    angles = 2 * math.pi * order / (PERIOD * deviation)
     blur = BLUR if min(noise.standard_deviation for noise in noises) < WIDE else 0.0
-    values = np.exp(-((blur * deviation * angles) ** 2) / 2)
+    order, left = _smoothing(blur)
+    angles = 2 * math.pi * order / (PERIOD * deviation)
+    values = left.copy()
     kinds: dict[tuple[Any, float], int] = {}
     for a, noise in zip(coefficients, noises, strict=True):
         if kind := round(abs(float(a)), 12):

@@ -64,16 +64,19 @@ def complaints(
     distances: int,
 ) -> list[str]:
     """What is wrong with a growth on a closed world of data sets and their neighbours."""
-    known = {data: growth(data) for data in neighbours}
+    known = {}
+    for data in neighbours:
+        made = growth(data)
+        known[data] = made.exact, [made.at(k) for k in range(distances + 1)]
     found = []
     for data, near in neighbours.items():
-        here = known[data]
+        exact, bounds = known[data]
         for other in near:
-            there = known[other]
-            if abs(here.exact - there.exact) > here.at(0):
+            moved, later = known[other]
+            if abs(exact - moved) > bounds[0]:
                 found.append(f"{data} and {other}: the value moves by more than the first bound")
             for k in range(distances):
-                if here.at(k) > there.at(k + 1):
+                if bounds[k] > later[k + 1]:
                     found.append(f"{data} and {other}: the bound at {k} is not one at {k + 1}")
                     break
     return found

@@ -5,12 +5,14 @@ privacy loss between two of them. Written from the definition, without the code 
 import itertools
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 Law = dict[tuple[bool, ...], float]
 
 
+@lru_cache(maxsize=64)
 def laplace(scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Values and probabilities of discrete Laplace noise, but for a tail below 1e-22."""
     reach = math.ceil(55 * scale) + 1
@@ -42,11 +44,18 @@ def outcomes(length: int, alarms: int) -> list[tuple[bool, ...]]:
     return found
 
 
+@lru_cache(maxsize=256)
+def said_alone(margin: int, above: bool, threshold: float, query: float) -> np.ndarray:
+    """The probability of one answer, for each value of the noise of the threshold."""
+    noise, _ = laplace(threshold)
+    return (at_least if above else below)(noise - margin, query)
+
+
 def chance(margins: Sequence[int], said: Sequence[bool], threshold: float, query: float) -> float:
     """The probability of these answers with one threshold; margins are values less thresholds."""
-    noise, mass = laplace(threshold)
+    _, mass = laplace(threshold)
     for margin, above in zip(margins, said, strict=False):
-        mass = mass * (at_least if above else below)(noise - margin, query)
+        mass = mass * said_alone(margin, above, threshold, query)
     return float(np.sum(mass))
 
 

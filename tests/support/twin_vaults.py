@@ -2,7 +2,7 @@
 and persons as far out as a person can be. `outcome` is all of a reply that is not noise.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -127,18 +127,23 @@ PERSONS: Mapping[str, Callable[[], Tables]] = {"nothing": _nothing, "far": _far,
 """Who may be in one table and not in the other."""
 
 
-def make_vault(folder: Path, person: str | None, how: str, budget: Budget) -> Curator:
-    """A curator with all tables; "prepared" or "in place"; ana has the same budget."""
+def make_vault(
+    folder: Path, person: str | None, how: str, budget: Budget, names: Iterable[str] = tuple(KINDS)
+) -> Curator:
+    """A curator with these tables; "prepared" or "in place"; ana has the same budget."""
     extra = {} if person is None else PERSONS[person]()
     rows = {name: [*each, *extra.get(name, [])] for name, each in ordinary().items()}
-    return make_vault_with(folder, rows, how, budget)
+    return make_vault_with(folder, rows, how, budget, names)
 
 
-def make_vault_with(folder: Path, tables: Tables, how: str, budget: Budget) -> Curator:
+def make_vault_with(
+    folder: Path, tables: Tables, how: str, budget: Budget, names: Iterable[str] = tuple(KINDS)
+) -> Curator:
     """The same with these rows; a table that is not named has none."""
     folder.mkdir(parents=True)
     curator = Curator.open(folder / "vault", price_floor=0)
-    for name, kinds in KINDS.items():
+    for name in names:
+        kinds = KINDS[name]
         rows = tables.get(name, [])
         arrays = {
             each: pa.array([row[place] for row in rows], kind)

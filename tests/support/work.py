@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from discreet.engines.duckdb.engine import _settings
 from discreet.errors import UnsafeQuery
@@ -177,16 +178,26 @@ def columns(table: Table) -> list[str]:
 
 def fill(run: Any, secret: str, alike: int = 0) -> None:
     """Make the tables of a world, by a function that runs one statement."""
-    for name, table in TABLES.items():
-        run(f'DROP TABLE IF EXISTS "{name}"')
-        run(f'CREATE TABLE "{name}" ({", ".join(columns(table))})')
+    for name in TABLES:
+        _create(run, name)
         run(f'INSERT INTO "{name}" VALUES {", ".join(map(str, rows(name, secret, alike)))}')
+
+
+def _create(run: Any, name: str) -> None:
+    run(f'DROP TABLE IF EXISTS "{name}"')
+    run(f'CREATE TABLE "{name}" ({", ".join(columns(TABLES[name]))})')
 
 
 def duckdb_world(secret: str) -> duckdb.DuckDBPyConnection:
     """A DuckDB with the settings of the engine, and the tables of a world."""
     connection = duckdb.connect(config={**_settings(None, 1), "temp_directory": "/nowhere"})
-    fill(connection.execute, secret)
+    for name in TABLES:
+        _create(connection.execute, name)
+        values = zip(*rows(name, secret), strict=True)
+        given = pa.table({f"c{n}": pa.array(each, pa.int32()) for n, each in enumerate(values)})
+        connection.register("given", given)
+        connection.execute(f'INSERT INTO "{name}" SELECT * FROM given')
+        connection.unregister("given")
     return connection
 
 

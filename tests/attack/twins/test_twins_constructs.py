@@ -30,11 +30,11 @@ PRICES = [
 DELTAS = [1, -1, 0, 1e-6, float("nan")]
 
 
-def _pair(factory, person, how, budget):
+def _pair(factory, person, how, budget, *names):
     folder = factory.mktemp("twins")
     return [
-        make_vault(folder / "a", person, how, budget),
-        copied_vault(folder / "b", make_vault, None, how, budget),
+        make_vault(folder / "a", person, how, budget, *names),
+        copied_vault(folder / "b", make_vault, None, how, budget, *names),
     ]
 
 
@@ -116,7 +116,7 @@ def test_every_refused_price(prepared, price):
 
 @pytest.mark.parametrize("person", thinned(["far", "many"], 2, "large oracles"))
 def test_the_edge_of_the_budget(tmp_path_factory, person):
-    twins = _pair(tmp_path_factory, person, "prepared", Budget(epsilon=1))
+    twins = _pair(tmp_path_factory, person, "prepared", Budget(epsilon=1), ["visits"])
     steps = [0.3, 0.3, 0.3, 0.2, 0.1, 0.1, 1e-9]
     told = []
     for twin in twins:
