@@ -23,7 +23,7 @@ from support.vaults import copied_curator, people
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
 DAYS = "SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
 SECRET = "a secret row"
-ROUNDS = {"alpha": 0.9, "epsilon": 10, "order": 1, "queries": 1, "reserve": 0.9}
+ROUNDS = {"alpha": 0.9, "epsilon": 30, "order": 1, "queries": 1, "reserve": 0.9}
 
 
 @pytest.fixture

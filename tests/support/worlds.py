@@ -34,7 +34,7 @@ MONITOR = {"name": "fever", "sql": COUNT, "threshold": 10_000, "epsilon": 2}
 COUNTER = {"name": "months", "sql": DAYS, "versions": 1, "buckets": 12, "rho": 0.01}
 SYNOPSIS = {
     "name": "s0", "table": "visits", "columns": ["region", "age"],
-    "alpha": 0.9, "epsilon": 10, "order": 1, "queries": 1, "reserve": 0.9,
+    "alpha": 0.9, "epsilon": 30, "order": 1, "queries": 1, "reserve": 0.9,
 }  # fmt: skip
 SPECIFICATION = """
 [release]
@@ -128,11 +128,11 @@ def base_of(folder: Path) -> dict[str, Any]:
     folder.mkdir()
     write_source(folder, people())
     with Curator.open(folder / "vault", clock=InstantClock(), price_floor=0) as curator:
-        curator.add(write_schema(folder, budget="epsilon = 60\ndelta = 1e-5"))
+        curator.add(write_schema(folder, budget="epsilon = 200\ndelta = 1e-5"))
         accounts = Accounts(curator.vault.states)
         tokens = {"cora": accounts.issue("cora", Role.CUSTODIAN, days=9999 // 9).text}
         for name in ("ria", "bob"):
-            curator.grant(name, epsilon=20, delta=1e-6)
+            curator.grant(name, epsilon=60, delta=1e-6)
             tokens[name] = accounts.issue(name, Role.ANALYST, days=9999 // 9).text
         with TestClient(application(curator), base_url="http://127.0.0.1") as client:
 
