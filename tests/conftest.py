@@ -8,6 +8,8 @@ end of a run says how many slow tests it left out.
 
 import fcntl
 import shutil
+import subprocess
+import sys
 import tempfile
 import uuid
 import warnings
@@ -21,8 +23,9 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from discreet.engines.process import child
 from discreet.errors import DiscreetError
-from support import canary, fit
+from support import canary, fit, forked
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("searching", deadline=None)
@@ -57,6 +60,12 @@ def _slow_kind(item: pytest.Item) -> str | None:
     needs = [kind for name, kind in _SLOW_FIXTURES.items() if name in names]
     mark = item.get_closest_marker("slow")
     return needs[-1] if needs else mark and mark.args[0]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`make test` forks the engine's children; every other run starts each from nothing."""
+    if "not slow" in config.getoption("markexpr") and sys.platform == "linux":
+        forked.install(child)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -138,6 +147,12 @@ def pytest_terminal_summary(
     if _left_out:
         kinds = ", ".join(f"{number} {kind}" for kind, number in _left_out.most_common())
         terminalreporter.write_line(f"make test-slow adds {_left_out.total()} tests: {kinds}")
+
+
+@pytest.fixture
+def children_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that look at the engine's processes themselves: each is a new interpreter."""
+    monkeypatch.setattr(child, "subprocess", subprocess)
 
 
 @contextmanager

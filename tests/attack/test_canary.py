@@ -21,6 +21,8 @@ from discreet.errors import DiscreetError, Unavailable
 from discreet.ledger.history import Outcome
 from support.command_line import run
 
+pytestmark = pytest.mark.usefixtures("children_from_nothing")
+
 VALUE = 7_318_507_264_913_551
 PEOPLE = 7
 SUM = PEOPLE * VALUE

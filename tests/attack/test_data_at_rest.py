@@ -21,6 +21,8 @@ from discreet.errors import DiscreetError, InvalidValue, SchemaError, Unavailabl
 from support.join_vaults import data, make_vault
 from support.vaults import NAMES, curator_of, people, write_schema, write_source
 
+pytestmark = pytest.mark.usefixtures("children_from_nothing")
+
 KEY = "5c0ffee5" * 8
 TEXT = b"c4n4ry-at-rest"
 COUNT = "SELECT COUNT(*) AS n FROM visits"

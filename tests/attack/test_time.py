@@ -22,6 +22,8 @@ from discreet.plan.parts.patience import GRID_SECONDS
 from support.clocks import InstantClock
 from support.vaults import copied_curator, people
 
+pytestmark = pytest.mark.usefixtures("children_from_nothing")
+
 FAR = [(10**9, 10**6, float("inf"), "nowhere", "9999-12-31", 2**53)] * 300
 
 

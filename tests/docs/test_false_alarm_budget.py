@@ -24,7 +24,7 @@ def test_many(part):
     ("checks", "status", "verdict", "options"),
     [
         (250, 0, "within", ()),
-        (251, 1, "OVER", ("-n", "2")),
+        pytest.param(251, 1, "OVER", ("-n", "2"), marks=pytest.mark.slow("kills and processes")),
         (126, 1, "OVER", ("-m", "not slow")),  # each part of the suite has half of the budget
     ],
 )

@@ -18,6 +18,8 @@ from discreet.engines.process.child import Child, Failed
 from discreet.engines.protocol import MESSAGE, Engine
 from discreet.errors import InvalidValue, Unavailable
 
+pytestmark = pytest.mark.usefixtures("children_from_nothing")
+
 CANARY = "canary-5f2a"
 STUBBORN = "SELECT list_sum(range(200000000))"  # runs on when interrupted
 ENDLESS = "SELECT COUNT(*) FROM range(10000000) a, range(10000000) b WHERE hash(a, b) = 7"

@@ -20,6 +20,8 @@ from discreet.engines.duckdb.scratch import Scratch, sweep
 from discreet.engines.files.sources import describe
 from discreet.errors import InvalidValue, SchemaError
 
+pytestmark = pytest.mark.usefixtures("children_from_nothing")
+
 CANARY = "canary-77aa"
 SLOW = (
     "SELECT k, row_number() OVER (ORDER BY md5((k * j)::VARCHAR)) AS r "
