@@ -64,7 +64,8 @@ def _slow_kind(item: pytest.Item) -> str | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """`make test` forks the engine's children; every other run starts each from nothing."""
-    if "not slow" in config.getoption("markexpr") and sys.platform == "linux":
+    runs_tests = hasattr(config, "workerinput") or not config.getoption("numprocesses", None)
+    if "not slow" in config.getoption("markexpr") and runs_tests and sys.platform == "linux":
         forked.install(child)
 
 
@@ -149,10 +150,12 @@ def pytest_terminal_summary(
         terminalreporter.write_line(f"make test-slow adds {_left_out.total()} tests: {kinds}")
 
 
-@pytest.fixture
-def children_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def children_from_nothing() -> Iterator[None]:
     """For tests that look at the engine's processes themselves: each is a new interpreter."""
-    monkeypatch.setattr(child, "subprocess", subprocess)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(child, "subprocess", subprocess)
+        yield
 
 
 @contextmanager

@@ -6,7 +6,6 @@ killed like any other. `make test-slow` starts every child from nothing, as user
 import multiprocessing
 import os
 import subprocess
-from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -15,20 +14,38 @@ from typing import Any
 
 import pytest
 
+import discreet
+
 _CONTEXT = multiprocessing.get_context("forkserver")
+_FOLDERS = (Path(__file__).parents[1], Path(discreet.__file__).parents[1])  # tests, and the source
+
+
+class _Descriptor:
+    """A descriptor that travels with the request to fork, and is a number again in the child."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __reduce__(self) -> Any:
+        return _detach, (DupFd(self._number),)
+
+
+def _detach(sent: Any) -> int:
+    number: int = sent.detach()
+    return number
 
 
 class ForkedProcess:
     """What `Child` uses of `subprocess.Popen`."""
 
-    def __init__(self, _words: list[str], *, env: dict[str, str], **_: Any) -> None:
+    def __init__(self, words: list[str], *, env: dict[str, str], **_: Any) -> None:
         read, theirs = os.pipe()
         ours, write = os.pipe()
         self.stdin, self.stdout = os.fdopen(theirs, "wb", 0), os.fdopen(ours, "rb", 0)
+        pipes = _Descriptor(read), _Descriptor(write)
         self._process = _CONTEXT.Process(
-            target=_serve, args=(DupFd(read), DupFd(write), dict(env)), daemon=True
+            target=_serve, args=(words[-1], *pipes, dict(env)), daemon=True
         )
-        _start_server()
         self._process.start()
         os.close(read)
         os.close(write)
@@ -45,26 +62,23 @@ class ForkedProcess:
         self._process.kill()
 
 
-@cache
-def _start_server() -> None:
-    _CONTEXT.set_forkserver_preload(["support.preloaded"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
-        forkserver.ensure_running()
-
-
 def install(child: Any) -> None:
     """Let `discreet.engines.process.child` fork its children."""
+    _CONTEXT.set_forkserver_preload(["support.preloaded"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, _FOLDERS)))
+        forkserver.ensure_running()
     names = {"PIPE": subprocess.PIPE, "DEVNULL": subprocess.DEVNULL}
     child.subprocess = SimpleNamespace(Popen=ForkedProcess, **names)
 
 
-def _serve(read: Any, write: Any, environment: dict[str, str]) -> None:
+def _serve(script: str, read: int, write: int, environment: dict[str, str]) -> None:
     from support.preloaded import worker
 
+    assert worker.__file__ == script  # the file that is tested, not an installed one
     os.setsid()
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for place, descriptor in enumerate((read.detach(), write.detach(), nowhere)):
+    for place, descriptor in enumerate((read, write, nowhere)):
         os.dup2(descriptor, place)
         os.close(descriptor)
     os.environ.clear()
