@@ -53,13 +53,16 @@ class Coverage:
         return START_SECONDS + PATIENCE * sum(self.seconds.get(each, 0.0) for each in names)
 
     def covering(self, mutant: Mutant) -> list[str]:
-        """The tests that run the mutant's line, or its file where that runs at import, shortest
-        first and one of every function before its other parameters, within the time for a mutant.
+        """The tests that run the mutant's line, or its file where that runs at import (any test
+        where the whole file does), shortest first and one of every function before its other
+        parameters, within the time for a mutant.
         """
         of_file = self.lines.get(mutant.file, {})
         names = of_file.get(mutant.line, set())
         if not names - {""} and "" in names:
             names = set().union(*of_file.values())
+            if not names - {""}:
+                names = set(sorted(self.seconds, key=self.seconds.__getitem__)[:20])
         seen: dict[str, int] = {}
         ranked = []
         for name in sorted(names - {""}, key=lambda each: self.seconds.get(each, 0.0)):
@@ -159,7 +162,10 @@ def examine(mutant: Mutant, tests: list[str], place: Path, seconds: float) -> st
         path.write_text(source)
     if done.returncode in (0, 5):
         return "survived"
-    if done.returncode == 4 or (done.returncode == 2 and "not found" in done.stdout):
+    broken_import = "ImportError while loading conftest" in done.stderr
+    if not broken_import and (
+        done.returncode == 4 or (done.returncode == 2 and "not found" in done.stdout)
+    ):
         raise SystemExit(
             f"{mutant}: pytest could not be run: {(done.stdout + done.stderr)[-2000:]}"
         )

@@ -65,6 +65,8 @@ def test_the_shortest_tests_that_cover_the_line_come_first():
     assert Coverage(lines, seconds).covering(mutant) == ["many[1]", "slow", "many[2]"]
     at_import = {"a.py": {1: {""}, 2: {"other"}}}
     assert Coverage(at_import, seconds).covering(mutant) == ["other"]
+    only_at_import = {"a.py": {1: {""}, 2: {""}}}
+    assert Coverage(only_at_import, {"any": 1.0}).covering(mutant) == ["any"]
     assert Coverage({}, seconds).covering(mutant) == []
 
 
@@ -93,3 +95,5 @@ def test_a_weak_test_is_told_from_a_good_one(tmp_path):
     (tmp_path / "test_endless.py").write_text(endless)
     assert examine(two, ["test_endless.py"], tmp_path, 3) == "slow"
     assert "a * 2" in (tmp_path / "part.py").read_text()
+    (tmp_path / "conftest.py").write_text("import part\nassert part.double(1) == 2\n")
+    assert examine(two, ["test_weak.py"], tmp_path, 60) == "killed"  # no test could be collected

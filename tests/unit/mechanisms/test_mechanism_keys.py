@@ -10,7 +10,7 @@ from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Approximate, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from discreet.mechanisms.keys.partition import Partition
+from discreet.mechanisms.keys.partition import Partition, _growth, _turning_point
 from discreet.mechanisms.keys.threshold import Threshold, _upper_tail
 from discreet.noise.bits import SeededBits
 from discreet.rationals import exp_bounds
@@ -249,3 +249,18 @@ def test_the_tail_of_a_gaussian_is_exact_where_it_is_smaller_than_a_long_word():
 def test_the_tail_of_a_gaussian_far_out_is_the_subgaussian_bound():
     low, high = exp_bounds(Fraction(-(2000**2), 2), 30)
     assert low <= _upper_tail(DiscreteGaussian(sigma=1), 2000) <= high * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize("digits", [1, 2, 5])
+def test_brackets_of_growth_hold_it_at_few_digits(digits):
+    for epsilon, units in ((Fraction(1, 3), 4), (Fraction(2), 3), (Fraction(7, 5), 9)):
+        low, high = _growth(epsilon, Fraction(1, 10**6), units, digits)
+        close = _growth(epsilon, Fraction(1, 10**6), units, 80)
+        assert low < close[0] <= close[1] < high
+
+
+@pytest.mark.parametrize("unit", [4000, 10**8])
+def test_the_turning_point_does_not_depend_on_the_digits_it_begins_with(unit):
+    for step in range(1, 300):
+        epsilon, delta = Fraction(step, unit), Fraction(step, 10**4)
+        assert _turning_point(epsilon, delta, 1) == _turning_point(epsilon, delta, 60)

@@ -165,3 +165,9 @@ def test_released_values_lie_on_the_lattice_whatever_the_data():
 def test_steps_are_monotone():
     values = [Fraction(n, 300) for n in range(-400, 400)]
     assert all(CENTS.steps(a) <= CENTS.steps(b) for a, b in pairwise(values))
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 2), Fraction(3)])
+def test_bounds_limit_the_sensitivity_in_steps(step):
+    lattice = Lattice(step=step, lower=-3, upper=9)
+    assert lattice.sensitivity(Sensitivity.single(1000)).linf == 12 / step

@@ -199,3 +199,20 @@ def test_hamming_error_is_the_binomial_quantile():
         error = int(mechanism.error(confidence))
         assert sum(masses[: error + 1]) >= confidence - 1e-12
         assert sum(masses[:error]) < confidence
+
+
+def test_one_report_has_the_error_of_one_person():
+    mechanism = RandomizedResponse.of_truth(Fraction(7, 10), categories=4)
+    estimate = mechanism.estimate([2])  # unbiased shares of -1/6 and 3/2, so none and all
+    assert estimate.standard_errors == pytest.approx(
+        [mechanism.standard_deviation(1, share=share) for share in (0.0, 0.0, 1.0, 0.0)]
+    )
+    even = RandomizedResponse.of_truth(Fraction(1, 2), categories=3).estimate([1, 1, 2])
+    shares = [min(max(count / 3, 0), 1) for count in even.counts]
+    assert max(shares) < 1 or min(shares) == 0
+    assert even.standard_errors == pytest.approx(
+        [
+            RandomizedResponse.of_truth(Fraction(1, 2), categories=3).standard_deviation(3, share=p)
+            for p in shares
+        ]
+    )

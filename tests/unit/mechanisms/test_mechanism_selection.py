@@ -299,3 +299,20 @@ def test_noisy_max_error_above_the_summed_scale_is_that_of_the_rivals(candidates
     assert (candidates - 1) * (2 + scales) * math.exp(-scales) / 4 == pytest.approx(0.05, rel=1e-4)
     error = NoisyMax(scale=5000, candidates=candidates).error(0.95)
     assert error / 5000 == pytest.approx(scales, rel=1e-3)
+
+
+def test_noisy_max_error_above_the_summed_scale_is_right_to_the_step():
+    """The tail of a difference is summed here, not taken from a formula."""
+    ratio, far = math.exp(-1 / 5000), 40 * 5000
+    pmf = [difference_pmf(ratio, d) for d in range(far)]
+    tails = np.cumsum(pmf[::-1])[::-1]  # P(X - Y >= d), to 1e-13
+    for candidates in (2, 5):
+        error = int(NoisyMax(scale=5000, candidates=candidates).error(0.9))
+        assert (candidates - 1) * tails[error + 1] <= 0.1 < (candidates - 1) * tails[error]
+
+
+def test_the_error_of_float_gaps_follows_the_largest_score():
+    """Rounding goes with the largest score, here -2**60: near the best it shows."""
+    gaps = read_gaps(np.array([-1152921504606846976.0, 0.1]), Fraction(10**12))
+    assert gaps.error >= 2.0**-53 * 2**60 / 10**12
+    assert read_gaps(np.array([0.3, 0.1]), Fraction(10**15)).error < 2.0**-40

@@ -345,3 +345,12 @@ def test_a_denominator_that_may_be_zero_leaves_everything_open():
     ratio = quotient(one, Estimate(*map(np.array, ends)))
     assert ratio.low.tolist() == [-np.inf, -np.inf, 0.125]
     assert ratio.high.tolist() == [np.inf, np.inf, 2.0]
+
+
+def test_the_error_of_a_sample_covariance_adds_how_far_its_factor_may_be_off():
+    """n/(n - 1) lies between its values at 10.5 and at 9.5 rows."""
+    y, x = LatticeRange(Fraction(1), 0, -2, 2), LatticeRange(Fraction(1), 0, -3, 3)
+    widths = [0.5, 0.25, 0.125, 0.1]
+    whole = error_of_pair(Statistic.COVARIANCE_POPULATION, widths, y, x, count=10)
+    told = error_of_pair(Statistic.COVARIANCE_SAMPLE, widths, y, x, count=10)
+    assert told == pytest.approx(9.5 / 8.5 * whole + (9.5 / 8.5 - 10.5 / 9.5) * 6, rel=1e-12)

@@ -330,3 +330,24 @@ def test_planted_prices_are_caught(loaded):
 
 def _lowered(threshold):
     return type(threshold)(noise=threshold.noise, threshold=threshold.threshold - 2)
+
+
+def test_groups_without_rows_are_ranked_with_nobody(monkeypatch):
+    seen = []
+    monkeypatch.setattr(TopGroups, "release", lambda _, exact, _bits: seen.append(exact) or [0, 1])
+    made = wide(ZCDP(rho=1), Relation.ADD_REMOVE)
+    place = made.engine_columns.index(made.selection.counted)
+    row = [0] * len(made.engine_columns)
+    row[place] = 7
+    chosen, _ = _select_groups(made, made.selection, {(3,): tuple(row)}, None)
+    assert [exact.tolist() for exact in seen] == [[0, 0, 0, 7, 0, 0]]
+    assert chosen == ((0,), (1,))
+
+
+def test_leading_groups_by_rows_are_priced_for_the_rows_of_one_unit():
+    text = "SELECT day, AVG(x) AS a FROM t GROUP BY day ORDER BY COUNT(*) DESC LIMIT 1"
+    days = (replace(DAYS[0], upper=500), DAYS[1])
+    made = wide(Pure(epsilon=3), Relation.ADD_REMOVE, rows=40, text=text, days=days)
+    assert isinstance(made.selection, TopGroups)
+    assert made.selection.sensitivity.per_group == 40
+    assert made.selection.sensitivity.total == 40

@@ -87,6 +87,20 @@ def test_rows_multiply_and_are_refused_before_they_overflow():
     assert MOST_ROWS < 10**10
 
 
+def test_the_rows_that_a_refused_join_offers_are_admitted():
+    """A public key with 100 rows leaves ten of one person's fifty below the limit of 1,000."""
+    tables = {
+        "visits": replace(VISITS, rows_per_unit=50),
+        "codes": replace(CODES, rows_per_key=100),
+    }
+    text = "SELECT COUNT(*) FROM visits JOIN codes ON n = code"
+    with pytest.raises(UnsafeQuery, match=r"max_rows_contributed=10\)"):
+        planned(parse(text, tables), tables)
+    most = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=10)"
+    limited = text.replace("SELECT", most)
+    assert planned(parse(limited, tables), tables).table.rows_per_unit <= 1000
+
+
 ROWS_OF_ONE = [
     ("SELECT COUNT(*) FROM visits JOIN stays ON who = payer", 6),
     ("SELECT COUNT(*) FROM visits a JOIN visits b USING (who) JOIN stays ON a.who = payer", 12),
@@ -94,6 +108,10 @@ ROWS_OF_ONE = [
     ("SELECT COUNT(*) FROM codes JOIN visits ON n = code", 2),
     ("SELECT COUNT(*) FROM visits JOIN (SELECT code AS c FROM codes WHERE who > 3) k ON n = c", 2),
     ("SELECT COUNT(*) FROM visits JOIN (SELECT code c FROM (SELECT * FROM codes)) k ON n = c", 2),
+    ("SELECT COUNT(*) FROM visits JOIN (SELECT a.code FROM codes a JOIN codes b "
+     "ON a.who = b.code) k ON n = code", 2),
+    ("SELECT COUNT(*) FROM visits JOIN (SELECT b.code FROM codes a JOIN codes b "
+     "ON a.code = b.who) k ON n = code", 2),
     ("SELECT COUNT(*) FROM (SELECT who, COUNT(*) AS k FROM visits GROUP BY who)", 1),
     ("SELECT COUNT(*) FROM (SELECT who, n, COUNT(*) AS k FROM visits GROUP BY who, n)", 2),
     ("SELECT COUNT(*) FROM (SELECT payer, m, COUNT(*) AS k FROM stays GROUP BY payer, m)", 3),
@@ -381,3 +399,18 @@ def test_rows_of_nobody_and_rows_that_are_few_already_are_not_limited():
     few = Rowset("private", 'SELECT "$unit" FROM t', (), "id", 2)
     assert limit_rows(few, 2, "duckdb") is few
     assert limit_rows(few, 1, "duckdb").rows_per_unit == 1
+
+
+def test_every_label_that_a_subquery_makes_keeps_its_rows():
+    labels = "CASE WHEN n > 6 THEN 'high' WHEN n > 3 THEN 'middle' ELSE 'low' END"
+    text = f"SELECT c, COUNT(*) AS k FROM (SELECT {labels} AS c FROM visits) GROUP BY c"
+    made = planned(parse(text, TABLES), TABLES)
+    bench = Bench(TABLES)
+    try:
+        data = {name: [] for name in TABLES}
+        bench.load({**data, "visits": [(1, 8), (1, 9), (2, 8), (3, 4), (3, 5), (4, 0)]})
+        (counts,), _ = bench.exact(made)
+    finally:
+        bench.close()
+    keys = made.domains[0].name_codes([group[0] for group in made.groups])
+    assert dict(zip(keys, counts, strict=True)) == {"high": 3, "middle": 2, "low": 1}
