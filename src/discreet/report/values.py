@@ -151,8 +151,8 @@ def charge_values(charged: Charged, account: Account) -> dict[str, Any]:
     >>> from discreet.schema.table import Budget
     >>> paid = Receipt(3, "7f", "", "people", "ana", Pure(epsilon=0.1), {"label": "The holdout h"})
     >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))
-    >>> found = charge_values(Charged(paid, Outcome.ELSEWHERE, None), ana)
-    >>> found["kind"], found["spent"]
+    >>> values = charge_values(Charged(paid, Outcome.ELSEWHERE, None), ana)
+    >>> values["kind"], values["spent"]
     ('holdout', {'epsilon': '1/10', 'delta': '0'})
     """
     receipt, currency = charged.receipt, account.currency

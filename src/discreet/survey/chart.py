@@ -20,8 +20,8 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
 
     >>> from discreet.survey.question import Choice
     >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
-    >>> made = Finding(question=asked, people=0, confidence=0.95, rows=())
-    >>> finding_chart(made)["title"]
+    >>> finding = Finding(question=asked, people=0, confidence=0.95, rows=())
+    >>> finding_chart(finding)["title"]
     'Do you smoke?'
     """
     rows = [

@@ -140,8 +140,8 @@ class Pairs:
         """The table as plain values, for JSON.
 
         >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
-        >>> made = Pairs(first=asked, second=asked, people=0, shares=(), errors=(), adjusted=())
-        >>> made.to_dict()["columns"]
+        >>> pairs = Pairs(first=asked, second=asked, people=0, shares=(), errors=(), adjusted=())
+        >>> pairs.to_dict()["columns"]
         ['no', 'yes']
         """
         return {

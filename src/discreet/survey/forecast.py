@@ -54,8 +54,8 @@ class Expected:
         """The errors as plain values, for JSON.
 
         >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
-        >>> made = Expected(question=asked, people=9, error=0.3, half_width=0.7, central=0.1)
-        >>> made.to_dict()["of"]
+        >>> expected = Expected(question=asked, people=9, error=0.3, half_width=0.7, central=0.1)
+        >>> expected.to_dict()["of"]
         'share'
         """
         return {
@@ -77,8 +77,8 @@ def forecast(survey: Survey, *, people: int, confidence: Number = 0.95) -> tuple
 
     The variances are those of [WBLJ17, Thm. 2] and [WXYZ19, Sec. III].
     >>> from discreet.survey.definition import SKELETON, read_survey_text
-    >>> found = forecast(read_survey_text(SKELETON), people=10_000)
-    >>> [round(one.error, 4) for one in found]
+    >>> forecasts = forecast(read_survey_text(SKELETON), people=10_000)
+    >>> [round(one.error, 4) for one in forecasts]
     [0.0096, 0.0166, 0.2486]
     """
     whole(people, "people", most=_MOST_PEOPLE)

@@ -55,10 +55,10 @@ class Reports:
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     reports = Reports(Path(folder) / "reports.db", read_survey_text(SKELETON))
-    ...     found = [reports.add("0" * 32, bytes(2)), reports.add("0" * 32, bytes(2))]
-    ...     found.append(reports.add("0" * 32, bytes([1, 0])))
+    ...     arrivals = [reports.add("0" * 32, bytes(2)), reports.add("0" * 32, bytes(2))]
+    ...     arrivals.append(reports.add("0" * 32, bytes([1, 0])))
     ...     reports.close()
-    >>> [arrival.value for arrival in found]
+    >>> [arrival.value for arrival in arrivals]
     ['first', 'again', 'other']
     """
 

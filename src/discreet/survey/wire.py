@@ -35,8 +35,8 @@ def pack(survey: Survey, reports: dict[str, Any]) -> NDArray[np.uint8]:
     """The bytes of many respondents: a row each, from the piles of reports on each question.
 
     >>> from discreet.survey.definition import SKELETON, read_survey_text
-    >>> made = pack(read_survey_text(SKELETON), {"smokes": [1], "diet": [3], "sleep": [5]})
-    >>> made.tolist()
+    >>> packed = pack(read_survey_text(SKELETON), {"smokes": [1], "diet": [3], "sleep": [5]})
+    >>> packed.tolist()
     [[47, 0]]
     """
     columns = [
@@ -53,8 +53,8 @@ def unpack(survey: Survey, bodies: NDArray[np.uint8]) -> dict[str, Any]:
     """The piles of reports that rows of bytes hold, by question; a malformed row refuses them all.
 
     >>> from discreet.survey.definition import SKELETON, read_survey_text
-    >>> found = unpack(read_survey_text(SKELETON), np.array([[47, 0]], dtype=np.uint8))
-    >>> {name: reports.tolist() for name, reports in found.items()}
+    >>> columns = unpack(read_survey_text(SKELETON), np.array([[47, 0]], dtype=np.uint8))
+    >>> {name: reports.tolist() for name, reports in columns.items()}
     {'smokes': [1], 'diet': [3], 'sleep': [5]}
     """
     if bodies.ndim != 2 or bodies.dtype != np.uint8 or bodies.shape[1] != length(survey):

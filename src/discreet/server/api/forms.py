@@ -103,8 +103,8 @@ class AuditForm(BaseModel, **_STRICT):
 def prices_of(form: QuestionForm | QueryForm) -> dict[str, Any]:
     """The price and the limits of a question as the arguments of a session.
 
-    >>> made = prices_of(QuestionForm(sql="SELECT 1", epsilon=0.5, max_rows_contributed=2))
-    >>> made["epsilon"], made["rho"], made["max_rows_contributed"]
+    >>> prices = prices_of(QuestionForm(sql="SELECT 1", epsilon=0.5, max_rows_contributed=2))
+    >>> prices["epsilon"], prices["rho"], prices["max_rows_contributed"]
     (0.5, None, 2)
     """
     return {name: getattr(form, name) for name in TERMS}

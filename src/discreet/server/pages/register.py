@@ -341,8 +341,8 @@ def dry_run(table: Table) -> list[tuple[str, str]]:
 
     Nobody in them exists.
     >>> columns = {"age": {"type": "integer", "lower": 0, "upper": 99}}
-    >>> made = read_schema({"table": {"name": "t"}, "columns": columns, "budget": {"epsilon": 1}})
-    >>> dry_run(made)[0][0]
+    >>> schema = read_schema({"table": {"name": "t"}, "columns": columns, "budget": {"epsilon": 1}})
+    >>> dry_run(schema)[0][0]
     'SELECT COUNT(*) AS n FROM t'
     """
     problems = []

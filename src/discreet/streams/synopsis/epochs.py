@@ -40,8 +40,8 @@ class Epoch:
 
         With probability 95% none of so many comparisons is wrong by more than half the threshold;
         the measurement is within a quarter of it with more than that. `loss` says what it costs.
-        >>> made = Epoch.of(threshold=1000, queries=100, sensitivity=Sensitivity.single(1))
-        >>> made.above.error(0.95, queries=100) <= 500
+        >>> epoch = Epoch.of(threshold=1000, queries=100, sensitivity=Sensitivity.single(1))
+        >>> epoch.above.error(0.95, queries=100) <= 500
         True
         """
         limit = whole(threshold, "threshold")

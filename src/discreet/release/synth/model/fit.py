@@ -47,8 +47,8 @@ class Fitted:
     """A model fitted to marginals: its log factors and the marginals they give.
 
     >>> from discreet.release.synth.model.graphical import network
-    >>> given = Measured((0,), np.array([0.2, 0.8]), np.full(2, 1e-6))
-    >>> fit(network((2,), []), [given], strength=1).beliefs.marginals[(0,)].round(3).tolist()
+    >>> measured = Measured((0,), np.array([0.2, 0.8]), np.full(2, 1e-6))
+    >>> fit(network((2,), []), [measured], strength=1).beliefs.marginals[(0,)].round(3).tolist()
     [0.2, 0.8]
     """
 
@@ -108,9 +108,9 @@ def fit(
     when the mean absolute misfit left to gain is below `tolerance` of the noise. The dual is that
     of [DPS04, Sec. 2] with a quadratic penalty.
     >>> from discreet.release.synth.model.graphical import network
-    >>> given = [Measured((0, 1), np.array([[0.4, 0.1], [0.1, 0.4]]), np.full((2, 2), 1e-6))]
-    >>> found = fit(network((2, 2), [(0, 1)]), given, strength=1)
-    >>> found.beliefs.marginals[(0,)].round(3).tolist()
+    >>> measured = [Measured((0, 1), np.array([[0.4, 0.1], [0.1, 0.4]]), np.full((2, 2), 1e-6))]
+    >>> fitted = fit(network((2, 2), [(0, 1)]), measured, strength=1)
+    >>> fitted.beliefs.marginals[(0,)].round(3).tolist()
     [0.5, 0.5]
     """
     combined = combine(measured)

@@ -23,8 +23,8 @@ _LEAST = 1e-280  # sums below it are taken for nothing, so that no ratio overflo
 class Beliefs:
     """The marginals of a model on its cliques and factors, and its log partition function.
 
-    >>> found = network((2, 2), [(0, 1)]).propagate({(0,): np.log([1.0, 3.0])})
-    >>> found.marginals[(0,)].tolist()
+    >>> beliefs = network((2, 2), [(0, 1)]).propagate({(0,): np.log([1.0, 3.0])})
+    >>> beliefs.marginals[(0,)].tolist()
     [0.25, 0.75]
     """
 
