@@ -264,3 +264,14 @@ def test_the_turning_point_does_not_depend_on_the_digits_it_begins_with(unit):
     for step in range(1, 300):
         epsilon, delta = Fraction(step, unit), Fraction(step, 10**4)
         assert _turning_point(epsilon, delta, 1) == _turning_point(epsilon, delta, 60)
+
+
+@pytest.mark.parametrize("deviations", [1.5, 6.0, 36.0, 38.0, 60.0])
+def test_the_tail_of_wide_noise_is_a_close_upper_bound(deviations):
+    """Above the density over t + 1/t, and at most t times sqrt(2 pi) plus rounding above it."""
+    sigma = 2**11
+    start = int(deviations * sigma)
+    exponent = Fraction(-(start**2), 2 * sigma**2)
+    density = exp_bounds(exponent, 900)[0] / Fraction(math.sqrt(2 * math.pi))
+    least = density / Fraction(deviations + 1 / deviations)
+    assert least <= _upper_tail(DiscreteGaussian(sigma=sigma), start) <= 200 * least

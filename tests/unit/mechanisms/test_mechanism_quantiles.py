@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms.selection.quantiles import Quantiles
+from discreet.mechanisms.shared.ranks import rank_gaps
 from discreet.noise.bits import SeededBits
 from support.mechanism_laws import rank_distance
 
@@ -206,3 +207,15 @@ def test_error_grows_with_what_is_asked():
     assert error() < error(candidates=1000)
     assert error(scale=4) == pytest.approx(2 * error())
     assert error(candidates=1) == 0
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10**150), Fraction(3, 7), Fraction(10**150)])
+def test_rank_gaps_are_distances_over_the_scale(scale):
+    """Ranks 0 to 3, 3 to 8 and 8 to 9; the target is 9/2, so distances are 3/2, 0 and 7/2."""
+    upto = np.array([3, 8, 9])
+    gaps = rank_gaps(upto - np.array([3, 5, 1]), upto, 9, 2, scale)
+    assert [gaps.exactly(place) * scale for place in range(3)] == [
+        Fraction(3, 2),
+        Fraction(0),
+        Fraction(7, 2),
+    ]

@@ -122,3 +122,12 @@ def test_the_error_is_that_of_the_worst_rank_in_an_uneven_tree():
     assert mechanism.error(0.95) == pytest.approx(float(choice + end / 2), rel=1e-12)
     turned = NestedQuantiles(fractions=(0.1, 0.8, 0.9), scale=2, candidates=1000)
     assert turned.error(0.95) == mechanism.error(0.95)
+
+
+def test_the_error_grows_with_the_scale():
+    """Every part of it does, but for the step that rounding takes."""
+    one, many = (
+        NestedQuantiles(fractions=(0.25, 0.5, 0.75), scale=scale, candidates=2).error(0.95)
+        for scale in (100, 1000)
+    )
+    assert one * 9.95 <= many <= one * 10

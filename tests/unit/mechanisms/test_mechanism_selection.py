@@ -316,3 +316,16 @@ def test_the_error_of_float_gaps_follows_the_largest_score():
     gaps = read_gaps(np.array([-1152921504606846976.0, 0.1]), Fraction(10**12))
     assert gaps.error >= 2.0**-53 * 2**60 / 10**12
     assert read_gaps(np.array([0.3, 0.1]), Fraction(10**15)).error < 2.0**-40
+
+
+def test_scores_at_the_end_of_64_bits_do_not_wrap_around_with_noise():
+    """Noise on the largest integer of 64 bits is above 0 in more than a third of the draws."""
+    scores = np.array([2**63 - 1, -5])
+    assert {NoisyMax(scale=1).release(scores) for _ in range(64)} == {0}
+
+
+def test_the_error_of_two_candidates_is_half_the_chance_at_far_tails():
+    """With two candidates the best is missed with probability exp(-error/scale)/2, always."""
+    for power in (1, 3, 6, 12):
+        error = PermuteAndFlip(scale=1, candidates=2).error(1 - Fraction(1, 10**power))
+        assert error == pytest.approx(math.log(10**power / 2), rel=1e-6)

@@ -227,6 +227,35 @@ def test_huge_noises_and_odd_factors():
     assert sure >= direct_quantile([(Fraction(1), NOISES["laplace"](1))] * 2, 1e-9)[0]
 
 
+def test_few_large_steps_on_a_coarse_grid_are_never_too_narrow():
+    """Each factor lies almost half a cell of seven steps above the middle of its cell, so that
+    both noises are rounded the same way; every attained half-width is tried.
+    """
+    factors, noise = (5204, 5183), DiscreteLaplace(scale=Fraction(3, 10))
+    half = masses(noise)[:13]
+    law = np.concatenate([half[:0:-1], half])
+    sizes = np.abs(np.add.outer(*(factor * np.arange(-12, 13) for factor in factors))).ravel()
+    chances = np.outer(law, law).ravel()
+    terms = [(Fraction(factor), noise) for factor in factors]
+    for size in np.unique(sizes):
+        reached, beyond = chances[sizes >= size].sum(), chances[sizes > size].sum()
+        if beyond > 1e-5 and reached > beyond + 1e-8:
+            missed = Fraction((reached + beyond) / 2)
+            assert size <= sum_error(terms, 1 - missed) <= size + 14
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_sums_of_wide_gaussians_are_as_wide_as_one(count):
+    """Where single probabilities are summed, where they are taken from the normal distribution, and
+    where a cell has many steps.
+    """
+    for sigma in (1000, 20_000, 10**9):
+        terms = [(Fraction(1), DiscreteGaussian(sigma=sigma))] * count
+        for missed, deviations in ((0.05, 1.959963984540054), (1e-5, 4.417173413467605)):
+            stated = sum_error(terms, 1 - Fraction(missed))
+            assert 1 <= stated / (deviations * math.sqrt(count) * sigma) <= 1.004
+
+
 def test_an_error_from_one_noise_alone_would_be_caught():
     noises = [(Fraction(1), DiscreteLaplace(scale=5)), (Fraction(1), DiscreteLaplace(scale=5))]
     assert direct_quantile(noises)[0] > DiscreteLaplace(scale=5).error(LEVEL)

@@ -16,9 +16,10 @@ from discreet.curator.noising import _select_groups, _sums
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from discreet.plan.parts.selection import OptimalKeys, ThresholdKeys, TopGroups
+from discreet.plan.parts.selection import OptimalKeys, ThresholdKeys, TopGroups, ranking
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.sql.preparation.statement import lattice_rows
+from discreet.query.algebra import Aggregate, Statistic
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
@@ -351,3 +352,20 @@ def test_leading_groups_by_rows_are_priced_for_the_rows_of_one_unit():
     assert isinstance(made.selection, TopGroups)
     assert made.selection.sensitivity.per_group == 40
     assert made.selection.sensitivity.total == 40
+
+
+@pytest.mark.parametrize(("shown", "noising"), [("AVG(x)", 1600), ("COUNT(DISTINCT who)", 800)])
+def test_the_decision_compares_both_ways_at_the_price_each_would_have(shown, noising):
+    """At epsilon 1, half of it for the choice; without it noise is at half or, if shown, whole."""
+    days = (replace(DAYS[0], upper=500), DAYS[1])
+    text = FIRST.replace("AVG(x)", shown).replace("LIMIT 2", "LIMIT 1")
+    decision = wide(Pure(epsilon=3), Relation.ADD_REMOVE, text=text, days=days).ranking
+    assert decision.noising == pytest.approx(noising * math.log(501 / 0.05), abs=3)
+    assert decision.choosing == pytest.approx(4 * math.log(500 * 19))
+
+
+def test_groups_that_cannot_be_listed_are_not_ranked():
+    made = wide(Pure(epsilon=3), Relation.ADD_REMOVE)
+    unlisted = replace(made.contribution, groups_in_all=None)
+    wanted = Aggregate(Statistic.UNITS, None)
+    assert ranking(unlisted, wanted, [], count=2, kind=Pure, counted="n") is None
