@@ -2,14 +2,21 @@
 
 import os
 import traceback
+from datetime import UTC, datetime
+from itertools import combinations, product
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.files.contents import value_codes
 from discreet.engines.files.sources import describe, opening, relation
 from discreet.errors import SchemaError
+from support.plan_cases import exact_of
 
 CANARY = "canary-91c0"
 
@@ -153,3 +160,61 @@ def test_the_zone_of_the_machine_does_not_move_times(tmp_path, monkeypatch):
             day = "date_diff('day', DATE '1970-01-01', TRY_CAST(t AS DATE))"
             found.update(engine.rows(f"SELECT {day} FROM source"))
     assert found == {(19_724,)}
+
+
+MOMENT = datetime(2024, 1, 2, 2, 30, tzinfo=UTC)
+SCHEMA = """
+[table]
+name = "t"
+{source}
+[columns]
+day = {{ type = "date", lower = 2023-01-01, upper = 2025-01-01 }}
+at = {{ type = "datetime", lower = 2023-01-01T00:00:00, upper = 2025-01-01T00:00:00, step = 1 }}
+[budget]
+epsilon = 1
+"""
+KINDS = list(product(["s", "ms", "us", "ns"], [None, "UTC", "Europe/Berlin"]))
+
+
+def moments(unit, zone, rows=60):
+    at = pa.array([MOMENT if zone else MOMENT.replace(tzinfo=None), None] * (rows // 2))
+    column = at.cast(pa.timestamp(unit, tz=zone))
+    return pa.table({"day": column, "at": column})
+
+
+@pytest.mark.parametrize(("unit", "zone"), KINDS)
+@pytest.mark.parametrize("how", ["file", "in place", "frame"])
+def test_moments_are_read_alike_in_every_unit_and_zone(tmp_path, unit, zone, how):
+    """Counts of NULL and of the moment itself; DuckDB has a type of its own for ns with a zone."""
+    source = tmp_path / "moments.parquet"
+    table = moments(unit, zone)
+    pq.write_table(table, source, version="2.6")
+    schema = tmp_path / "t.toml"
+    schema.write_text(SCHEMA.format(source="" if how == "frame" else f'source = "{source}"'))
+    with Curator.open(tmp_path / "vault") as curator:
+        if how == "file":
+            curator.add(schema)
+        elif how == "frame":
+            curator.add(schema, data=table)
+        else:
+            curator.add_in_place(schema)
+        curator.grant("ana", epsilon=1)
+        assert curator.report("t").sentences() == []
+        wanted = "at = TIMESTAMP '2024-01-02 02:30:00' AND day = DATE '2024-01-02'"
+        counts = f"COUNT(at), COUNT(CASE WHEN {wanted} THEN 1 END), COUNT(*)"
+        plan = curator.session("ana").explain(f"SELECT {counts} FROM t", epsilon=1)
+        exact = exact_of(plan, curator._warehouse.engine(("t",)).rows(plan.sql))
+        assert [column.tolist() for column in exact] == [[30], [30], [60]]
+
+
+def test_a_copy_with_moments_of_another_unit_or_zone_is_known(tmp_path):
+    """All of them are the same moments; each later one asks for a budget of its own."""
+    codes = []
+    for unit, zone in KINDS:
+        source = tmp_path / f"{unit}{zone is None}.parquet"
+        pq.write_table(moments(unit, zone), source, version="2.6")
+        types = dict(describe(str(source)))
+        with DuckDB.in_place(str(source), time_limit_seconds=60) as engine:
+            codes.append({*value_codes(types, lambda sql, ask=engine: list(ask.rows(sql)))})
+    for one, other in combinations(codes, 2):
+        assert one & other

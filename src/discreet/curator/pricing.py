@@ -6,6 +6,7 @@ from discreet.accounting.conversion import zcdp_rho
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.ledger.account import Account
 from discreet.loss import ZCDP, Price, Pure
+from discreet.mechanisms.shared.counts import read_delta
 from discreet.query.algebra import Options
 from discreet.rationals import Number, positive
 
@@ -79,7 +80,7 @@ def delta_of(analyst: Account, population: Account, *, delta: Number | None) -> 
             )
         return None
     if delta is not None:
-        return _within(delta, "delta")
+        return read_delta(delta=_within(delta, "delta"))
     return min(account.delta - account.conversion_delta for account in (analyst, population)) / 10
 
 

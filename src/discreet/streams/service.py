@@ -78,8 +78,8 @@ class Service(Generic[_State]):
         newest = self.find(session, name)
         if newest is None:
             raise InvalidValue(
-                f"{session.name} has no {self.kind} {name!r:.80}; open one. Nothing was run or "
-                "charged."
+                f"{session.name} has no {self.kind} {name!r:.80}; begin it under this name first. "
+                "Nothing was run or charged."
             )
         return newest
 

@@ -118,6 +118,23 @@ def test_one_price_is_needed(mixed, price):
         mixed.session("ana").explain(COUNT, **price)
 
 
+@pytest.mark.parametrize("delta", [1, 7, 0, -1, float("nan")])
+def test_a_delta_that_protects_nobody_is_refused_where_it_would_buy_nothing_too(mixed, delta):
+    mixed.grant("ana", epsilon=1, delta=1e-6)
+    with pytest.raises(InvalidValue, match="delta"):
+        mixed.session("ana").explain(COUNT, epsilon=0.5, delta=delta)
+
+
+@pytest.mark.parametrize("text", [["SELECT 1"], {"sql": "SELECT 1"}, None, 7, b"SELECT 1"])
+def test_a_question_that_is_no_text_is_refused(mixed, text):
+    mixed.grant("ana", epsilon=1, delta=1e-6)
+    session = mixed.session("ana")
+    for ask in (session.sql, session.explain):
+        with pytest.raises(UnsafeQuery, match=f"a question is text, not {type(text).__name__}"):
+            ask(text, epsilon=0.5)
+    assert session.remaining.epsilon == 1
+
+
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "0.1"])
 @pytest.mark.parametrize("name", ["epsilon", "rho", "error"])
 def test_prices_that_are_no_numbers_are_refused(mixed, name, value):

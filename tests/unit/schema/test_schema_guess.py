@@ -282,3 +282,9 @@ def test_lines_that_are_no_records_are_told(tmp_path, row):
 def test_numbers_of_any_length_in_the_first_line(tmp_path):
     guess = guessed(tmp_path, f"{'9' * 5000},{'8' * 5000}\n" + "1,2\n" * 20)
     assert len(guess.columns) == 2
+
+
+def test_ends_of_lines_are_a_matter_of_text_files_alone(tmp_path):
+    guess = guessed(tmp_path, '{"id": 1, "a": 2}\n{"id": 2, "a": 2}\n', "t.jsonl")
+    assert guess.doubts == ()
+    assert not guess.format.multiline

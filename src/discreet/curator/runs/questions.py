@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from discreet.query.algebra import Query
 from discreet.query.parse import parse
+from discreet.query.statement.text import check_text
 from discreet.schema.table import Table
 
 __all__ = ["Questions"]
@@ -32,6 +33,7 @@ class Questions:
 
     def read(self, text: str, tables: Mapping[str, Table], *, analyst: str) -> Query:
         """The query of a text, read anew unless it was read lately about these very tables."""
+        check_text(text)
         key, asked = (analyst, text), tuple(tables.values())
         with self._lock:
             known = self._known.get(key)

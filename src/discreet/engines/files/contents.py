@@ -18,7 +18,7 @@ _TAIL_BYTES = 1 << 16  # holds a Parquet footer, or the end of one: sizes, offse
 _DISTINCT_BYTES = 1 << 12
 _PLAIN = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|BOOLEAN|DATE|UUID")
 _NUMBERS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
-_ZONED = "TIMESTAMP WITH TIME ZONE"
+_WITHOUT_ZONE = {"TIMESTAMP WITH TIME ZONE": "TIMESTAMP", "TIMESTAMPTZ_NS": "TIMESTAMP_NS"}
 _MIDNIGHT = "' 00:00:00'"
 _INDEX = "__index_level_"  # a frame's own numbers of rows, which pandas writes beside the columns
 _EXACT = 1 << 53
@@ -67,7 +67,8 @@ def value_codes(
     names = sorted((name for name in types if not name.startswith(_INDEX)), key=str.casefold)
     plain = [(quote(name), types[name]) for name in names]
     in_utc = [
-        (f"CAST({name} AS TIMESTAMP)" if kind == _ZONED else name, kind) for name, kind in plain
+        (f"CAST({name} AS {_WITHOUT_ZONE[kind]})" if kind in _WITHOUT_ZONE else name, kind)
+        for name, kind in plain
     ]
     sums = [
         f"sum(md5_number_lower(concat_ws(chr(31), {_texts(text)})))"

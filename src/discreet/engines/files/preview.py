@@ -31,6 +31,11 @@ _NO_RECORDS = (
     'few or too many. Declare delimiter and quote in [format] (quote = "" where quotes are part of '
     "the text), or correct the source"
 )
+_MULTILINE = (
+    "some cells hold ends of lines, so multiline = true is proposed: then one quote that is never "
+    "closed changes how the lines after it are read, which no guarantee covers. Write such texts "
+    "on one line in the source, if you can"
+)
 _LONGEST_SHAPE, _WIDEST = 20, 40
 _OF_CELLS = ("decimal", "thousands", "date", "datetime", "missing")
 _BEGINNING = ("header", "first_line", "columns")
@@ -130,8 +135,10 @@ def _guess(files: SourceFiles, declared: Mapping[str, Any]) -> Preview:
         declared = {**declared, "delimiter": ","}
     preview_cells = _texts if files.kind == "CSV" else _preview_copy
     shown = preview_cells(files, marks, declared)
-    guess = replace(shown.guess, doubts=(*heading.doubts, *shown.guess.doubts))
-    return replace(shown, guess=guess)
+    doubts = (*heading.doubts, *shown.guess.doubts)
+    if shown.guess.format.multiline:
+        doubts += (_MULTILINE,)
+    return replace(shown, guess=replace(shown.guess, doubts=doubts))
 
 
 def _needs_delimiter(files: SourceFiles, marks: Format) -> bool:

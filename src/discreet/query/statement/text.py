@@ -12,7 +12,7 @@ from discreet.schema.column import nearest
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["allow", "tokens"]
+__all__ = ["allow", "check_text", "tokens"]
 
 _LARGEST_TEXT = 16_384
 _MOST_TOKENS = 3000
@@ -53,10 +53,15 @@ _AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
 _TYPES = "Write types without a size, and dates as DATE '2024-01-31'."
 
 
-def _check_size(text: str) -> None:
+def check_text(text: str) -> None:
+    """Refuse a question that is no text at all."""
     raw: object = text
     if not isinstance(raw, str):
         raise UnsafeQuery(f"a question is text, not {type(raw).__name__}.")
+
+
+def _check_size(text: str) -> None:
+    check_text(text)
     size = len(text) if len(text) > _LARGEST_TEXT else len(text.encode("utf-8", "replace"))
     if size > _LARGEST_TEXT:
         raise UnsafeQuery(

@@ -210,12 +210,6 @@ columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
         missing=tuple(word for word in missing if not _is_code(word)),
     )
     guessed = replace(guessed, **declared)
-    if guessed.multiline:
-        doubts.append(
-            "some cells hold ends of lines, so multiline = true is proposed: then one quote that "
-            "is never closed changes how the lines after it are read, which no guarantee covers. "
-            "Write such texts on one line in the source, if you can"
-        )
     doubts += [f"{word} may be a code for missing" for word in missing if _is_code(word)]
     columns = tuple((name, _type(present[name], guessed)) for name in names)
     numbers = [text for name, kind in columns if kind in _NUMBERS for text in texts[name]]

@@ -86,6 +86,8 @@ def _date(column: Column, value: str, kind: str) -> Reading:
 
 
 def _datetime(column: Column, value: str, kind: str) -> Reading:
+    if kind == "TIMESTAMPTZ_NS":  # a cast straight to TIMESTAMP would give NULL
+        value = f"TRY_CAST({value} AS TIMESTAMP_NS)"
     moment = value if kind == "TIMESTAMP" else f"TRY_CAST({value} AS TIMESTAMP)"
     if _is_text(kind):
         moment = moment_of(_written(value, kind))

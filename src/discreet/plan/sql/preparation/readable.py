@@ -26,12 +26,16 @@ _NUMBER = re.compile(
     r"|(DECIMAL|NUMERIC).*"
 )
 _WHOLE = re.compile("U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|BOOLEAN")
+# Types that a later version of an engine may add are looked at cell by cell.
+_MOMENT = re.compile(
+    r"DATE|DATETIME|TIMESTAMP(_(S|MS|NS|NTZ|LTZ)|TZ_NS|(\(\d\))?( WITH(OUT)? TIME ZONE)?)"
+)
 _FITS = {
     "integer": _NUMBER,
     "number": _NUMBER,
     "boolean": re.compile("BOOLEAN"),
-    "date": re.compile("DATE|DATETIME|TIMESTAMP.*"),
-    "datetime": re.compile("DATE|DATETIME|TIMESTAMP.*"),
+    "date": _MOMENT,
+    "datetime": _MOMENT,
 }
 
 
