@@ -47,6 +47,7 @@ def test_a_fault_of_every_kind(source):
         "x: int | None",
         "x = int | None",
         '"""Two and 2."""',
+        "for a, b in zip(c, d, strict=True): pass",
     ],
 )
 def test_what_no_test_has_to_notice_is_left_alone(source):
