@@ -73,10 +73,8 @@ def mutants(file: str, source: str) -> list[Mutant]:
 
 
 def _changes(node: ast.AST, function: str) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    if isinstance(node, ast.Raise | ast.JoinedStr) or _is_export(node):
+    if isinstance(node, ast.Raise | ast.JoinedStr) or _is_export(node) or _is_assertion(node):
         return  # what a message says
-    if isinstance(node, ast.keyword) and node.arg == "strict":
-        return  # of zip: an assertion that a correct program never meets
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         function = node.name if function == "module" else f"{function}.{node.name}"
     if isinstance(node, ast.If) and all(isinstance(each, ast.Raise) for each in node.body):
@@ -98,6 +96,11 @@ def _is_export(node: ast.AST) -> bool:
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     return any(isinstance(each, ast.Name) and each.id == "__all__" for each in targets)
+
+
+def _is_assertion(node: ast.AST) -> bool:
+    """Whether this is the `strict` of a zip, which no correct program meets."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _changed(node: ast.expr) -> Iterator[ast.expr]:

@@ -1,6 +1,7 @@
 """The ledger on a file and on a server: atomic charges to both accounts, which open once."""
 
 import os
+import re
 import sqlite3
 import stat
 import threading
@@ -9,6 +10,7 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnprovableRequest
 from discreet.ledger.entry import Act
 from discreet.ledger.store import book as _book
@@ -110,6 +112,12 @@ def test_an_amendment_is_recorded_and_prices_the_past_again(ledger):
     with pytest.raises(BudgetExceeded, match=r"has spent more than epsilon=0\.1"):
         ledger.amend("population", "people", Budget(epsilon=0.1), {})
     assert ledger.account("population", "people").epsilon == 1
+    with pytest.raises(BudgetExceeded) as refusal:
+        ledger.amend("population", "people", Budget(epsilon=0.1, delta=1e-4), {})
+    account = ledger.account("population", "people")
+    least = zcdp_epsilon(rho=account.spent, delta=account.conversion_delta)
+    (offered,) = re.findall(r"at least epsilon ([\d.]+)\. Nothing was changed", str(refusal.value))
+    assert least <= Fraction(offered) <= least * (1 + Fraction(1, 10**5))
     ledger.charge(population="people", analyst="ana", loss=Approximate(epsilon=0.1, delta=0))
     assert ledger.verify().sound
 

@@ -1,6 +1,7 @@
 """Keys that are not public: thresholds, chances, prices and refusals, without sampling error."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -275,3 +276,18 @@ def test_the_tail_of_wide_noise_is_a_close_upper_bound(deviations):
     density = exp_bounds(exponent, 900)[0] / Fraction(math.sqrt(2 * math.pi))
     least = density / Fraction(deviations + 1 / deviations)
     assert least <= _upper_tail(DiscreteGaussian(sigma=sigma), start) <= 200 * least
+
+
+def test_the_tail_of_noise_that_is_nearly_continuous_is_rounded_up():
+    """P(Z > t) for a normal Z, from Decimal: 1/2 - density (t + t^3/3 + t^5/(3 5) + ...)."""
+    sigma, start = 10**12, 6 * 10**12
+    with localcontext(prec=80):
+        t = (Decimal(start) - Decimal("0.5")) / sigma
+        term = total = t
+        for odd in range(3, 400, 2):
+            term *= t * t / odd
+            total += term
+        circle = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
+        exact = Fraction(Decimal("0.5") - (-t * t / 2).exp() / (2 * circle).sqrt() * total)
+    tail = _upper_tail(DiscreteGaussian(sigma=sigma), start)
+    assert exact <= tail <= exact * (1 + Fraction(1, 10**11))

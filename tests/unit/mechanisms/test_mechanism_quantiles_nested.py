@@ -131,3 +131,11 @@ def test_the_error_grows_with_the_scale():
         for scale in (100, 1000)
     )
     assert one * 9.95 <= many <= one * 10
+
+
+def test_a_level_costs_what_its_dearest_part_costs():
+    """One row is in one part of a level, and may be in that of 1/5 as well as in that of 1/2."""
+    mechanism = NestedQuantiles(fractions=(0.25, 0.5, 0.6), scale=1)
+    assert mechanism.pure_loss(ONE).epsilon == 2 * Fraction(1, 2) + 2 * Fraction(4, 5) + Fraction(
+        1, 2
+    )

@@ -329,3 +329,27 @@ def test_the_error_of_two_candidates_is_half_the_chance_at_far_tails():
     for power in (1, 3, 6, 12):
         error = PermuteAndFlip(scale=1, candidates=2).error(1 - Fraction(1, 10**power))
         assert error == pytest.approx(math.log(10**power / 2), rel=1e-6)
+
+
+def test_a_coin_that_floats_cannot_decide_is_decided_exactly():
+    """Words just below and above exp(-gap) 2^64, a float of which may lie on either side of it."""
+    gaps = [Fraction(place, 97) for place in range(1, 90)]
+    borders = [math.floor(exp_bounds(-gap, 60)[0] * 2**64) for gap in gaps]
+    scores = np.array([0, *(-int(gap * 97) for gap in gaps)])
+    for step in (-1, 0, 1):
+        words = [0, *(border + step for border in borders)]
+        came_up = flip(read_gaps(scores, Fraction(97)), Words(words))
+        assert came_up.tolist() == [True, *[step < 0] * len(gaps)]
+
+
+class Words:
+    """Bits that begin with these words; all that are drawn later are one."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def fill(self, buffer):
+        buffer.view(np.uint64)[:] = self.words
+
+    def bits(self, count):
+        return (1 << count) - 1

@@ -354,3 +354,11 @@ def test_the_error_of_a_sample_covariance_adds_how_far_its_factor_may_be_off():
     whole = error_of_pair(Statistic.COVARIANCE_POPULATION, widths, y, x, count=10)
     told = error_of_pair(Statistic.COVARIANCE_SAMPLE, widths, y, x, count=10)
     assert told == pytest.approx(9.5 / 8.5 * whole + (9.5 / 8.5 - 10.5 / 9.5) * 6, rel=1e-12)
+
+
+def test_no_error_of_a_covariance_exceeds_what_its_bounds_allow():
+    """Sums that may be off by anything: between -6 and 6, times 10/9 or 2 for a sample."""
+    y, x = LatticeRange(Fraction(1), 0, -2, 2), LatticeRange(Fraction(1), 0, -3, 3)
+    widths = [1000.0] * 4
+    assert error_of_pair(Statistic.COVARIANCE_POPULATION, widths, y, x, count=10) == 12
+    assert error_of_pair(Statistic.COVARIANCE_SAMPLE, widths, y, x, count=10) == 24

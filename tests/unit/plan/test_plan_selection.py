@@ -352,6 +352,9 @@ def test_leading_groups_by_rows_are_priced_for_the_rows_of_one_unit():
     assert isinstance(made.selection, TopGroups)
     assert made.selection.sensitivity.per_group == 40
     assert made.selection.sensitivity.total == 40
+    replaced = wide(Pure(epsilon=3), Relation.REPLACE, rows=40, text=text, days=days)
+    assert replaced.selection.sensitivity.per_group == 40
+    assert replaced.selection.sensitivity.total == 80
 
 
 @pytest.mark.parametrize(("shown", "noising"), [("AVG(x)", 1600), ("COUNT(DISTINCT who)", 800)])
