@@ -11,6 +11,7 @@ from discreet.loss import ZCDP, Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.shared.integers import saturating_sum
+from discreet.noise.bits import SeededBits
 from discreet.noise.tails import gaussian_quantile, laplace_quantile, shared_tail
 from discreet.rationals import exp_bounds
 from support.mechanism_laws import gaussian_weights, laplace_cdf
@@ -208,3 +209,12 @@ def test_variances_are_those_of_the_distributions(scale):
     assert mechanism.variance == pytest.approx(squares, rel=1e-9, abs=1e-300)
     assert mechanism.variance <= float(mechanism.sigma_squared)
     assert mechanism.standard_deviation == math.sqrt(mechanism.variance)
+
+
+def test_integers_of_every_kind_get_the_same_noise_from_the_same_bits():
+    values = [-7, 0, 5, 2**40]
+    kinds = (values, np.array(values), np.array(values, dtype=object))
+    for mechanism in (DiscreteLaplace(scale=50), DiscreteGaussian(sigma=50)):
+        noisy = [list(mechanism.release(each, SeededBits(3))) for each in kinds]
+        assert noisy[0] == noisy[1] == noisy[2]
+        assert noisy[0] != values

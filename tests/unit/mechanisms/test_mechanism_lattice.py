@@ -171,3 +171,10 @@ def test_steps_are_monotone():
 def test_bounds_limit_the_sensitivity_in_steps(step):
     lattice = Lattice(step=step, lower=-3, upper=9)
     assert lattice.sensitivity(Sensitivity.single(1000)).linf == 12 / step
+
+
+def test_a_total_is_rounded_down_to_steps_before_what_rounding_adds():
+    """3.2 steps over three groups: whole steps they can share, and one for each group."""
+    real = Sensitivity(groups=3, per_group=Fraction(8, 5), total=Fraction(8, 5))
+    steps = Lattice(step=Fraction(1, 2), lower=-100, upper=100).sensitivity(real)
+    assert (steps.groups, steps.per_group, steps.total) == (3, 4, 6)

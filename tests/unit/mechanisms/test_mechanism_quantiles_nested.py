@@ -107,7 +107,7 @@ def test_a_price_is_kept_and_used_up(price, count):
         assert price.rho * (1 - Fraction(1, 10**15)) < made.loss(sensitivity).rho <= price.rho
 
 
-@pytest.mark.parametrize("fractions", [(0,), (0.5, 1), (), (0.5, 0.5), (2,)])
+@pytest.mark.parametrize("fractions", [(0,), (0, 0.5), (0.5, 1), (), (0.5, 0.5), (2,)])
 def test_fractions_that_are_refused(fractions):
     with pytest.raises(InvalidValue, match="fraction"):
         NestedQuantiles(fractions=fractions, scale=1)

@@ -353,3 +353,14 @@ class Words:
 
     def bits(self, count):
         return (1 << count) - 1
+
+
+@pytest.mark.parametrize("candidates", [3, 10])
+def test_noisy_max_error_below_the_summed_scale_is_no_union_bound(candidates):
+    """The least error at which the best, which loses every tie, is missed in half the draws."""
+    error = int(NoisyMax(scale=3, candidates=candidates).error(0.5))
+    missed = []
+    for steps in (error, error + 1):
+        law = noisy_max_law([-steps] * (candidates - 1) + [0], math.exp(-1 / 3), 150)
+        missed.append(1 - law[-1])
+    assert missed[1] <= 0.5 < missed[0]

@@ -17,11 +17,13 @@ from discreet.plan.parts.pairs import (
     error_of_pair,
     estimate_pair,
     influence_of_pair,
+    read_together,
 )
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.explain import error_of, warnings_of
 from discreet.plan.results.released import Released
+from discreet.plan.sql.bounds import Bounded
 from discreet.query.algebra import Aggregate, Field, Output, Query, Scan, Statistic
 from discreet.query.parse import parse
 from discreet.schema.column import Column
@@ -362,3 +364,16 @@ def test_no_error_of_a_covariance_exceeds_what_its_bounds_allow():
     widths = [1000.0] * 4
     assert error_of_pair(Statistic.COVARIANCE_POPULATION, widths, y, x, count=10) == 12
     assert error_of_pair(Statistic.COVARIANCE_SAMPLE, widths, y, x, count=10) == 24
+
+
+def test_the_rows_of_a_pair_are_counted_by_the_number_that_kept_its_sql():
+    never, possible, other = (
+        Bounded(sql, "integer", Fraction(1), 0, 9, (), missing)
+        for sql, missing in (("a", "never"), ("b", "possible"), ("c", "possible"))
+    )
+    assert [each.sql for each in read_together(possible, never)][2] == "b"
+    assert [each.sql for each in read_together(never, possible)][2] == "b"
+    left, right, counted = read_together(possible, other)
+    assert left.sql == "CASE WHEN c IS NOT NULL THEN b END"
+    assert right.sql == "CASE WHEN b IS NOT NULL THEN c END"
+    assert counted == left

@@ -414,3 +414,9 @@ def test_every_label_that_a_subquery_makes_keeps_its_rows():
         bench.close()
     keys = made.domains[0].name_codes([group[0] for group in made.groups])
     assert dict(zip(keys, counts, strict=True)) == {"high": 3, "middle": 2, "low": 1}
+
+
+def test_limited_rows_add_their_number_to_the_work_of_one_person():
+    rows = Rowset("private", 'SELECT "$unit", "n" FROM t', (N,), "who", 20, work=30)
+    assert limit_rows(rows, 9, "duckdb").work == 39
+    assert limit_rows(rows, 20, "duckdb").work == 30
