@@ -15,6 +15,7 @@ MAKERS = (
     "estimates",
     "ledger",
     "local/diary.py",
+    "plan",
     "query/identity.py",
     "release",
     "schema/column.py",
@@ -44,6 +45,7 @@ ALLOWED = {
     "ledger/store/file.py:_refuse": "a refusal",
     "ledger/store/server.py:refuse": "a refusal",
     "ledger/verification.py:check_accounts": "a refusal",
+    "plan/sql/preparation/statement.py:source_column": "a refusal",
     "release/synth/stages.py:__post_init__": "a refusal",
     "release/synth/stages.py:_name_stage": "the name of the analyst's own function",
     "schema/column.py:nearest": "a hint in a refusal",
@@ -55,6 +57,8 @@ def _prints(node):
     """Whether a value is printed here, a class or function named, or fields as they are called."""
     match node:
         case ast.Call(func=ast.Name(id="repr" | "ascii")):
+            return True
+        case ast.keyword(arg="key", value=ast.Name(id="repr" | "ascii")):
             return True
         case ast.FormattedValue(conversion=97 | 114):
             return True

@@ -212,16 +212,16 @@ def test_where_no_64_bits_hold_a_sure_count_all_are_hidden():
 
 
 class Scripted:
-    """Bits that are all one after the first word, which the test chooses."""
+    """Bits that are all one, or all zero, after the first word, which the test chooses."""
 
-    def __init__(self, word):
-        self.word = word
+    def __init__(self, word, *, later=1):
+        self.word, self.later = word, later
 
     def fill(self, buffer):
         buffer.view(np.uint64)[:] = self.word
 
     def bits(self, count):
-        return (1 << count) - 1
+        return self.later * ((1 << count) - 1)
 
 
 def test_a_word_on_the_border_draws_more_bits():
@@ -230,6 +230,7 @@ def test_a_word_on_the_border_draws_more_bits():
     assert places(mechanism.release(np.array([1]), Scripted(border - 1))) == [0]
     assert places(mechanism.release(np.array([1]), Scripted(border + 1))) == []
     assert places(mechanism.release(np.array([1]), Scripted(border))) == []
+    assert places(mechanism.release(np.array([1]), Scripted(border, later=0))) == [0]
 
 
 def test_the_same_bits_give_the_same_keys():

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from discreet.encoding import encode
 from discreet.errors import UnsafeQuery, with_article
 from discreet.loss import Relation, Sensitivity
 from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, read_together
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Statistic
+from discreet.query.identity import QUERY_FORMS
 from discreet.schema.column import Column
 
 __all__ = ["Chosen", "Contribution", "Estimator", "Measure", "Measures", "at_least_one_step"]
@@ -183,7 +185,7 @@ class Measures:
         assert aggregate.second is not None
         arguments = [aggregate.argument, aggregate.second]
         # In an order of their own, the same for every engine, so that y by x and x by y share sums.
-        ordered = sorted(arguments, key=repr)
+        ordered = sorted(arguments, key=lambda part: encode(part, QUERY_FORMS))
         *values, known = read_together(*(bounded(part, self._columns) for part in ordered))
         same = ordered == arguments
         y, x = values if same else reversed(values)
