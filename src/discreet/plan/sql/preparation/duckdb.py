@@ -176,14 +176,7 @@ def _first_rows(rows: str, columns: str, order: str, most: int) -> str:
 DUCKDB_READER = Reader(
     dialect=DUCKDB,
     widths=_WIDTHS,
-    readings={
-        "boolean": _boolean,
-        "category": _category,
-        "date": _date,
-        "datetime": _datetime,
-        "integer": _number,
-        "number": _number,
-    },
+    readings=(_number, _number, _category, _boolean, _date, _datetime),
     text=_text,
     unit=_unit,
     first_rows=_first_rows,

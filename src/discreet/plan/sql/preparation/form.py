@@ -2,7 +2,7 @@
 the same in all of them: what NULL, NaN and infinities become, exact rounding. Never sees data.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.errors import SchemaError
@@ -48,7 +48,7 @@ class Reading:
 class Reader:
     """How one dialect reads raw values.
 
-    `readings` maps a column's kind to a function of the column, the value and the source's type;
+    `readings` are functions of a column, its value and the source's type, one for each of KINDS;
     `text` is the value of a type as text, distinguished byte by byte; `unit` a unit as an integer,
     a UUID or such a text, one for all values that the type itself calls equal, or a refusal;
     `widths` are integer types with the power of two they end at; `first_rows` keeps the first
@@ -57,7 +57,7 @@ class Reader:
 
     dialect: Dialect
     widths: tuple[tuple[int, str], ...]
-    readings: Mapping[str, Callable[[Column, str, str], Reading]]
+    readings: tuple[Callable[[Column, str, str], Reading], ...]
     text: Callable[[str, str, str], str]
     unit: Callable[[str, str, str], str]
     first_rows: Callable[[str, str, str, int], str]

@@ -182,14 +182,7 @@ def _float_in(text: str) -> str:
 POSTGRESQL_READER = Reader(
     dialect=POSTGRESQL,
     widths=_WIDTHS,
-    readings={
-        "boolean": _boolean,
-        "category": _category,
-        "date": _date,
-        "datetime": _datetime,
-        "integer": _number,
-        "number": _number,
-    },
+    readings=(_number, _number, _category, _boolean, _date, _datetime),
     text=_text,
     unit=_unit,
     first_rows=rank_rows,

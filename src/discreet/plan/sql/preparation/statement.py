@@ -12,7 +12,7 @@ from discreet.plan.sql.preparation.form import Reader, Reading, apply_rules
 from discreet.plan.sql.preparation.format import apply_format, check_format, present
 from discreet.plan.sql.preparation.postgresql import POSTGRESQL_READER
 from discreet.plan.sql.preparation.spark import SPARK_READER
-from discreet.schema.column import AS_NULL, Column, nearest
+from discreet.schema.column import AS_NULL, KINDS, Column, nearest
 from discreet.schema.names import fold
 from discreet.schema.table import Table
 
@@ -80,7 +80,8 @@ class Raw:
         value, kind = self.value(column.name)
         if column.private_keys:
             return Reading(self.reader.text(value, kind, f"{self.table.name}.{column.name}"))
-        return self.reader.readings[column.kind](column, *self.apply_table_format(column))
+        read = self.reader.readings[KINDS.index(column.kind)]
+        return read(column, *self.apply_table_format(column))
 
     def apply_table_format(self, column: Column) -> tuple[str, str]:
         """A column of the source as SQL, texts by the table's format; and its type then."""
