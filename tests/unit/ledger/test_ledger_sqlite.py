@@ -97,6 +97,11 @@ def test_an_account_opens_once(ledger):
     for other in (Budget(epsilon=2), Budget(epsilon=0.5), Budget(epsilon=1, delta=1e-6)):
         with pytest.raises(InvalidValue, match="has a budget of epsilon=1, delta=0 already"):
             ledger.add_account("population", "people", other)
+    for share in (Fraction(1, 2), Fraction(1, 3)):
+        other = Budget(epsilon=1, delta=1e-6, delta_for_conversion=share)
+        with pytest.raises(InvalidValue) as refusal:
+            ledger.add_account("population", "people", other)
+        assert ("--delta-for-conversion" in str(refusal.value)) == (share != Fraction(1, 2))
     assert state(ledger) == before
 
 

@@ -420,3 +420,13 @@ def test_limited_rows_add_their_number_to_the_work_of_one_person():
     rows = Rowset("private", 'SELECT "$unit", "n" FROM t', (N,), "who", 20, work=30)
     assert limit_rows(rows, 9, "duckdb").work == 39
     assert limit_rows(rows, 20, "duckdb").work == 30
+
+
+def test_public_tables_multiply_only_where_the_schema_limits_nothing():
+    keyless = replace(CODES, key=())
+    names = (("code", "c"), ("who", "w"))
+    join = Join("inner", Scan("codes"), Scan("codes", names), (("who", "w"),))
+    known = {"codes": (keyless, '"codes"')}
+    assert rowset(join, known, "duckdb", joined_rows=MOST_ROWS).public
+    with pytest.raises(UnsafeQuery, match="two public tables are joined"):
+        rowset(join, known, "duckdb", joined_rows=MOST_ROWS - 1)
