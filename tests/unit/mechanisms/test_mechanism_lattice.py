@@ -178,3 +178,11 @@ def test_a_total_is_rounded_down_to_steps_before_what_rounding_adds():
     real = Sensitivity(groups=3, per_group=Fraction(8, 5), total=Fraction(8, 5))
     steps = Lattice(step=Fraction(1, 2), lower=-100, upper=100).sensitivity(real)
     assert (steps.groups, steps.per_group, steps.total) == (3, 4, 6)
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 10), Fraction(7)])
+def test_the_error_is_noise_and_half_a_step_in_units_of_the_value(step):
+    noise = DiscreteLaplace(scale=6)
+    lattice = Lattice(step=step, lower=0, upper=700)
+    error = Rounded(mechanism=noise, lattice=lattice).error(0.95)
+    assert error == pytest.approx(float((Fraction(noise.error(0.95)) + Fraction(1, 2)) * step))
