@@ -364,3 +364,13 @@ def test_noisy_max_error_below_the_summed_scale_is_no_union_bound(candidates):
         law = noisy_max_law([-steps] * (candidates - 1) + [0], math.exp(-1 / 3), 150)
         missed.append(1 - law[-1])
     assert missed[1] <= 0.5 < missed[0]
+
+
+def test_noisy_max_of_lists_and_arrays_adds_the_same_noise():
+    scores = [3, 9, 0, 7, 8, 9]
+    chosen = [
+        [NoisyMax(scale=4).release(form(scores), SeededBits(seed)) for seed in range(40)]
+        for form in (list, np.array, lambda each: np.array(each, dtype=object))
+    ]
+    assert chosen[0] == chosen[1] == chosen[2]
+    assert len(set(chosen[0])) > 1
