@@ -2,13 +2,15 @@
 
 import ast
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from mutation.__main__ import Coverage, examine, explained, files
+from mutation.__main__ import Coverage, examine, files
 from mutation.operators import mutants
 
+PARTS = ("file", "function", "before", "after")
 CHANGES = {
     "x = a < b": "a <= b",
     "x = a <= b < c": "a < b < c",
@@ -77,8 +79,10 @@ def test_every_part_that_privacy_rests_on_has_faults_and_explanations_are_of_fau
     for part in ("loss.py", "filters.py", "laplace.py", "measures.py", "noising.py", "book.py"):
         assert sum(each.file.endswith(f"/{part}") for each in planted) > 5, part
     entries = tomllib.loads((root / "tests/mutation/explained.toml").read_text()).get("mutant", [])
-    reasons = {explained(each) for each in planted} - {None}
-    assert {each["reason"] for each in entries} == reasons
+    places = Counter((each.file, each.function, each.before, each.after) for each in planted)
+    for entry in entries:  # of one fault each: another may be meant by the same words
+        assert places[*(entry[name] for name in PARTS)] == 1, entry
+        assert entry["reason"]
 
 
 @pytest.mark.slow("kills and processes")

@@ -268,7 +268,7 @@ def test_the_turning_point_does_not_depend_on_the_digits_it_begins_with(unit):
         assert _turning_point(epsilon, delta, 1) == _turning_point(epsilon, delta, 60)
 
 
-@pytest.mark.parametrize("deviations", [1.5, 6.0, 36.0, 38.0, 60.0])
+@pytest.mark.parametrize("deviations", [0.5, 0.9, 1.5, 6.0, 36.0, 38.0, 60.0])
 def test_the_tail_of_wide_noise_is_a_close_upper_bound(deviations):
     """Above the density over t + 1/t, and at most t times sqrt(2 pi) plus rounding above it."""
     sigma = 2**11
