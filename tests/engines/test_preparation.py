@@ -19,6 +19,10 @@ from discreet.engines.duckdb.preparation import prepare, write_frame
 from discreet.engines.duckdb.scratch import Scratch, sweep
 from discreet.engines.files.sources import describe
 from discreet.errors import InvalidValue, SchemaError
+from discreet.plan.sql.preparation.duckdb import DUCKDB_READER
+from discreet.plan.sql.preparation.postgresql import POSTGRESQL_READER
+from discreet.plan.sql.preparation.spark import SPARK_READER
+from discreet.schema.column import KINDS
 
 pytestmark = pytest.mark.usefixtures("children_from_nothing")
 
@@ -252,3 +256,10 @@ def test_polars_needs_no_arrow(vault: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     write_frame(FRAMES["polars"](), vault / "f.parquet")
     assert describe(str(vault / "f.parquet")) == [("k", "BIGINT"), ("word", "VARCHAR")]
+
+
+@pytest.mark.parametrize("reader", [DUCKDB_READER, POSTGRESQL_READER, SPARK_READER])
+def test_readers_have_a_function_for_each_kind_in_order(reader):
+    numbers = {"integer": "_number"}
+    wanted = [numbers.get(kind, f"_{kind}") for kind in KINDS]
+    assert [each.__name__ for each in reader.readings] == wanted

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.ledger.requests import Request
 from discreet.query.statement.options import with_limits
+from discreet.query.statement.text import check_text
 from discreet.rationals import Number, rational
 
 __all__ = ["Question", "TERMS"]
@@ -33,6 +34,9 @@ class Question:
     delta: Number | None = None
     max_groups_contributed: int | None = None
     max_rows_contributed: int | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.sql)
 
     @property
     def needs_count(self) -> bool:

@@ -129,9 +129,10 @@ def test_a_delta_that_protects_nobody_is_refused_where_it_would_buy_nothing_too(
 def test_a_question_that_is_no_text_is_refused(mixed, text):
     mixed.grant("ana", epsilon=1, delta=1e-6)
     session = mixed.session("ana")
-    for ask in (session.sql, session.explain):
-        with pytest.raises(UnsafeQuery, match=f"a question is text, not {type(text).__name__}"):
-            ask(text, epsilon=0.5)
+    said = f"a question is text, not {type(text).__name__}"
+    for ask, more in ((session.sql, {}), (session.sql, {"key": "k"}), (session.explain, {})):
+        with pytest.raises(UnsafeQuery, match=said):
+            ask(text, epsilon=0.5, **more)
     assert session.remaining.epsilon == 1
 
 

@@ -319,7 +319,7 @@ def test_the_error_of_float_gaps_follows_the_largest_score():
 
 
 def test_scores_at_the_end_of_64_bits_do_not_wrap_around_with_noise():
-    """Noise on the largest integer of 64 bits is above 0 in more than a third of the draws."""
+    """Noise on the largest integer of 64 bits is above 0 in a quarter of the draws."""
     scores = np.array([2**63 - 1, -5])
     assert {NoisyMax(scale=1).release(scores) for _ in range(64)} == {0}
 

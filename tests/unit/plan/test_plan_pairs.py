@@ -377,3 +377,22 @@ def test_the_rows_of_a_pair_are_counted_by_the_number_that_kept_its_sql():
     assert left.sql == "CASE WHEN c IS NOT NULL THEN b END"
     assert right.sql == "CASE WHEN b IS NOT NULL THEN c END"
     assert counted == left
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("arguments", ["y, x", "x, z", "z * 2 - 9, x"])
+def test_one_row_that_changes_moves_no_sum_by_more_than_its_sensitivity(arguments, relation):
+    """Without groups: a row is added, or becomes any other one, with values or without."""
+    table = Table("t", neighbours=relation, columns=TABLE.columns)
+    grouped = planned(f"SELECT g, CORR({arguments}) AS r FROM t GROUP BY g", table)
+    whole = planned(f"SELECT CORR({arguments}) AS r FROM t", table)
+    sides = [(None, -6, 12, 13, 31), (None, 100, 120, 121, 141), (0, 4, 5, 9)]
+    moves = exact(grouped, list(itertools.product(*sides)))
+    assert len(whole.measures) == len(moves) == 6
+    for measure, column in zip(whole.measures, moves, strict=True):
+        ends = [0, *map(int, column[:100])]
+        if relation is Relation.REPLACE:
+            most = max(ends[1:]) - min(ends[1:])
+        else:
+            most = max(map(abs, ends))
+        assert measure.sensitivity.l1 == most, measure

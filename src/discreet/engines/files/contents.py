@@ -67,7 +67,7 @@ def value_codes(
     names = sorted((name for name in types if not name.startswith(_INDEX)), key=str.casefold)
     plain = [(quote(name), types[name]) for name in names]
     in_utc = [
-        (f"CAST({name} AS {_WITHOUT_ZONE[kind]})" if kind in _WITHOUT_ZONE else name, kind)
+        (f"TRY_CAST({name} AS {_WITHOUT_ZONE[kind]})" if kind in _WITHOUT_ZONE else name, kind)
         for name, kind in plain
     ]
     sums = [
