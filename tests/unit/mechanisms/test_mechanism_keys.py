@@ -292,3 +292,10 @@ def test_the_tail_of_noise_that_is_nearly_continuous_is_rounded_up():
         exact = Fraction(Decimal("0.5") - (-t * t / 2).exp() / (2 * circle).sqrt() * total)
     tail = _upper_tail(DiscreteGaussian(sigma=sigma), start)
     assert exact <= tail <= exact * (1 + Fraction(1, 10**11))
+
+
+def test_an_epsilon_above_64_is_treated_as_64():
+    most = Partition(epsilon=64, delta=Fraction(1, 10**30))
+    assert Partition(epsilon=100, delta=Fraction(1, 10**30)).chance(2) == most.chance(2)
+    less = Partition(epsilon=63, delta=Fraction(1, 10**30))
+    assert less.chance(2)[1] < most.chance(2)[0] < 1
