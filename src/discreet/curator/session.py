@@ -206,9 +206,9 @@ class Session:
                 return earlier
             if bought is None or bought.free:
                 raise
-            said = str(refusal).replace(" charged.", " charged for the question itself.")
             raise type(refusal)(
-                f"A noisy count was bought first and stays charged; asked again it is free. {said}"
+                "A noisy count was bought first and stays charged; asked again it is free. About "
+                f"the question itself: {refusal}"
             ) from None
         answer.bought = bought
         return answer
