@@ -6,6 +6,7 @@ The reason of a refusal is what the parser says, so the page cannot tell another
 from pathlib import Path
 
 from discreet.errors import UnsafeQuery
+from support.corpora import table_of_counts
 from support.questions import TABLES, ask
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
@@ -276,6 +277,11 @@ One question: a SELECT with aggregates over registered tables. The text is parse
 The examples are about these tables; `patient_id`, `payer` and `person` are units, and `codes` and `cities` are public.
 """
 
+CORPORA = """## SQL of other tools
+
+`tests/corpora` holds statements in the shape that dashboards, query builders, data-frame libraries, other systems with differential privacy and people write, about the tables above. Privacy forbids some of them, whatever the curator learns to read: rows and units of people, pairs of different people, the order of their rows, files, writes. The last column counts those of the others that are taken as they stand.
+"""
+
 TAIL = """## Limits
 
 16 kB of text, 3,000 words and signs, 32 levels of nesting, 64 operations deep, 16 SELECTs, 16 tables read, 100 columns, 1,000 values in a list, numbers of 40 digits, 100,000 groups unless the custodian set another limit (`Curator.open(most_groups=...)`).
@@ -349,7 +355,7 @@ def rendered() -> str:
         f"| {_code(call)} | {_cell(refusal(f'SELECT {call} FROM visits'))} |"
         for call in FUNCTIONS.values()
     ]
-    return "\n".join([*lines, "", TAIL])
+    return "\n".join([*lines, "", CORPORA, *table_of_counts(), "", TAIL])
 
 
 if __name__ == "__main__":
