@@ -4,7 +4,8 @@ exact rows are held by `_read_and_release` alone. Reviewed hardest.
 """
 
 import contextlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -13,16 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.answer import Answer
+from discreet.curator.block_record import receipt_of, release_body, release_key, released_from
+from discreet.curator.block_result import BlockResult
 from discreet.curator.interrupts import charging
 from discreet.curator.measurement import Exact, Measurement, Prepared, UnitRows
 from discreet.curator.noising import add_noise, exact_cells
 from discreet.curator.planning import find_payer, read_versions
-from discreet.curator.replay import receipt_of, release_body, release_key, replay
+from discreet.curator.replay import (
+    block_keys,
+    blocks_in,
+    is_complete,
+    replay,
+    statement_answer,
+    statement_body,
+    statement_key,
+)
 from discreet.curator.runs.lanes import Lane
 from discreet.curator.runs.pacing import Late, ResponseGrid
 from discreet.curator.tables.warehouse import Warehouse
 from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, Engine, cause_of
 from discreet.errors import DiscreetError, Unavailable, UnprovableRequest
+from discreet.ledger.account import round_up, takes_nothing
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request
@@ -31,7 +43,11 @@ from discreet.ledger.vault import Vault
 from discreet.loss import Loss
 from discreet.noise.bits import BitSource, system
 from discreet.plan.pipeline import Plan
+from discreet.plan.results.released import Released
 from discreet.query.literals import refuse_unknown_values
+from discreet.upper.engine import UpperFailed
+from discreet.upper.outcome import Outcome
+from discreet.upper.plan import StatementPlan
 
 __all__ = ["Access", "release_rows", "visibility"]
 
@@ -40,6 +56,11 @@ _LATE = (
     "grid_seconds"
 )
 _UNUSABLE = "the result could not be used; read the source again with discreet refresh"
+Names = tuple[str, ...]
+Versions = tuple[int, ...]
+Part = tuple[Engine, Sequence[str]]
+"""An engine, and the statements that it runs together."""
+
 _Paid = TypeVar("_Paid")
 _Result = TypeVar("_Result")
 
@@ -107,16 +128,142 @@ class Access:
             earlier = self.vault.requests.settle(key, receipt, release_body(released, versions))
             if earlier is not None:
                 return replay(earlier)
-            return Answer(released, receipt_of(plan, receipt, versions), free=False)
+            return Answer(BlockResult(released), receipt_of(plan, receipt, versions), free=False)
 
-    def find(self, plan: Plan) -> Release | None:
+    def answer_statement(
+        self,
+        plan: StatementPlan,
+        *,
+        bits: BitSource = system,
+        request: Request | None = None,
+        paid: Charge | None = None,
+    ) -> Answer:
+        """Run the blocks of a statement that were not released before, then what stands above.
+
+        All of them are charged together, before any runs, and stored together; a statement whose
+        blocks were all released before is an entry that costs nothing. `paid` as in `answer`.
+        Privacy: the cost of the blocks that are run; all else is post-processing of releases
+        [DR14, Prop. 2.1].
+        """
+        states = self._check_record(plan)
+        _check_paid(paid, states)
+        versions = dict(zip(_names(plan), states, strict=True))
+        keys, asker = block_keys(plan, versions), self._asker(plan)
+        key, turns = statement_key(plan, keys), self.warehouse.turns
+        with contextlib.nullcontext() if self.grid is None else turns.of((asker, key)):
+            stored = self.vault.releases.find(key, analyst=asker)
+            if stored is not None and is_complete(stored):
+                return self._replay(stored, key, request, paid)
+            self.warehouse.upper.check(plan)
+            if stored is None:
+                stored = self._release_blocks(plan, key, keys, versions, bits, request, paid)
+            blocks = tuple(map(released_from, blocks_in(stored)))
+            outcome = self._run_above(plan, blocks)
+            body = statement_body(plan, blocks, versions, outcome)
+            if stored.receipt.analyst == self.analyst:
+                self.vault.releases.store(key, stored.receipt, body)
+            free = takes_nothing(stored.receipt.loss)
+            return statement_answer(plan, blocks, outcome, stored.receipt, free=free)
+
+    def is_price(self, plan: Plan | StatementPlan, paid: Charge) -> bool:
+        """Whether a charge is what a plan costs now: of a statement, its own, whichever of its
+        blocks it paid for.
+        """
+        if isinstance(plan, Plan):
+            return round_up(plan.cost) == paid.loss
+        return paid.memo.get("statement") == self._key(plan, read_versions(self.warehouse, plan))
+
+    def find(self, plan: Plan | StatementPlan) -> Release | None:
         """What a plan released before, to this analyst or to whoever shares with them."""
         self.vault.ledger.check()
         try:
             versions = read_versions(self.warehouse, plan)
         except Unavailable:  # the source has changed or is gone
             return None
-        return self.vault.releases.find(release_key(plan, versions), analyst=self._asker(plan))
+        key = self._key(plan, versions)
+        return self.vault.releases.find(key, analyst=self._asker(plan))
+
+    def _run_above(self, plan: StatementPlan, blocks: tuple[Released, ...]) -> Outcome:
+        """What stands above released blocks; its failure says what was paid and stays."""
+        try:
+            return self.warehouse.upper.run(plan, blocks)
+        except UpperFailed as failure:
+            reason = str(failure)
+        raise Unavailable(
+            f"the part of the statement above the released numbers failed: {reason} The numbers "
+            "below it are stored: asking for them again, under any other part, is free."
+        )
+
+    def _key(self, plan: Plan | StatementPlan, versions: Versions) -> str:
+        if isinstance(plan, Plan):
+            return release_key(plan, versions)
+        known = dict(zip(_names(plan), versions, strict=True))
+        return statement_key(plan, block_keys(plan, known))
+
+    def _release_blocks(
+        self,
+        plan: StatementPlan,
+        key: str,
+        keys: Sequence[str],
+        versions: Mapping[str, int],
+        bits: BitSource,
+        request: Request | None,
+        paid: Charge | None,
+    ) -> Release:
+        """The record of a statement whose blocks are released: those that were not are run now."""
+        asker = self._asker(plan)
+        known: dict[str, Released] = {}
+        for block_key in keys:
+            stored = self.vault.releases.find(block_key, analyst=asker)
+            if stored is not None:
+                known[block_key] = released_from(json.loads(stored.body))
+        ran = _in_runs(plan, [at for at, block_key in enumerate(keys) if block_key not in known])
+        payment = _Payment(lambda: self._charge_blocks(plan, ran, keys, versions, request), paid)
+        if ran is None:
+            charged = payment.make()
+        else:
+            for block in ran.blocks:
+                _check_constants(block)
+            own = ran
+            measurement = Measurement(
+                plan=ran,
+                cost=ran.cost,
+                label=_statement_label(plan),
+                release=lambda exact, fresh: _add_noises(own, exact.results(), fresh),
+            )
+            states = tuple(versions[name] for name in _names(ran))
+            released = self._run(measurement, states, payment, bits)
+            known |= {keys[plan.blocks.index(part.plan)]: part for part in released}
+            charged = payment.receipt
+        assert charged is not None
+        bodies = {
+            keys[plan.blocks.index(block)]: release_body(
+                known[keys[plan.blocks.index(block)]],
+                tuple(versions[table.name] for table in block.tables),
+            )
+            for block in (() if ran is None else ran.blocks)
+        }
+        body = statement_body(plan, [known[block_key] for block_key in keys], versions, None)
+        earlier = self.vault.requests.settle(key, charged, body, bodies)
+        return earlier or Release(key=key, body=body, receipt=charged)
+
+    def _charge_blocks(
+        self,
+        plan: StatementPlan,
+        ran: StatementPlan | None,
+        keys: Sequence[str],
+        versions: Mapping[str, int],
+        request: Request | None,
+    ) -> Charge:
+        """One entry for a statement: what its new blocks cost together, or nothing."""
+        details = {"statement": statement_key(plan, keys)}
+        cost: Loss = plan.cost.share(Fraction(0))
+        if ran is not None:
+            cost = ran.cost
+            details |= visibility(self.grid, ran.working_seconds)
+        states = tuple(versions[name] for name in _names(plan))
+        label = _statement_label(plan)
+        return self._write_charge(plan, states, cost, label, details, request=request)
 
     def prepay(
         self,
@@ -173,17 +320,15 @@ class Access:
 
     def inspect(self, plan: Plan) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
         """The exact cells of a plan, free and uncharged: for the custodian, not for release."""
-        engine = self.warehouse.engine(_names(plan))
-        return release_rows(
-            plan.sql, engine, lambda: None, lambda rows, _: exact_cells(plan, rows)
-        )[1]
+        part = self.warehouse.engine(_names(plan)), plan.statements
+        return release_rows([part], lambda: None, lambda exact, _: exact_cells(plan, exact[0]))[1]
 
     def _check_record(self, plan: Prepared) -> tuple[int, ...]:
         """The states of a plan's tables; a ledger that was tampered with answers nothing."""
         self.vault.ledger.check()
         return read_versions(self.warehouse, plan)
 
-    def _asker(self, plan: Plan) -> str | None:
+    def _asker(self, plan: Plan | StatementPlan) -> str | None:
         """Whose releases answer a plan: the analyst's, or everybody's where they are shared."""
         budget = find_payer(plan.tables).budget
         return None if budget is not None and budget.sharing else self.analyst
@@ -252,6 +397,20 @@ class Access:
             with contextlib.suppress(Exception):
                 add_noise(plan, [], system.fresh())
 
+    @contextlib.contextmanager
+    def _local(self, names: Names, versions: Versions, watched: "_Watched") -> Iterator[Engine]:
+        with self.warehouse.engines.local(names, versions, self.analyst) as engine:
+            watched.begin(engine)
+            yield engine
+
+    @contextlib.contextmanager
+    def _lane(
+        self, grid: ResponseGrid, names: Names, versions: Versions, watched: "_Watched"
+    ) -> Iterator[Lane]:
+        with self.warehouse.engines.lane(names, versions, grid, self.analyst) as lane:
+            watched.begin(lane.engine, lane)
+            yield lane
+
     def _run(
         self,
         measurement: Measurement[_Result],
@@ -260,22 +419,29 @@ class Access:
         bits: BitSource = system,
     ) -> _Result:
         """`release_rows` at once or on the time grid; a failure is stored as the outcome."""
-        plan, names = measurement.plan, _names(measurement.plan)
-        engines, watched = self.warehouse.engines, _Watched()
+        plan, watched = measurement.plan, _Watched()
+        known = dict(zip(_names(plan), versions, strict=True))
+        runs = [(names, tuple(known[name] for name in names), sql) for names, sql in _runs(plan)]
 
-        def release(rows: list[tuple[Any, ...]], fresh: BitSource) -> _Result:
-            return measurement.release(Exact(plan, rows), fresh)
+        def release(exact: list[list[tuple[Any, ...]]], fresh: BitSource) -> _Result:
+            return measurement.release(Exact(plan, exact), fresh)
 
         try:
-            if self.grid is None:
-                with engines.local(names, versions, self.analyst) as engine:
-                    watched.begin(engine)
-                    return release_rows(plan.sql, engine, payment.make, release, bits)[1]
-            with engines.lane(names, versions, self.grid, self.analyst) as lane:
-                watched.begin(lane.engine, lane)
+            with contextlib.ExitStack() as held:
+                if self.grid is None:
+                    parts = [
+                        (held.enter_context(self._local(names, states, watched)), sql)
+                        for names, states, sql in runs
+                    ]
+                    return release_rows(parts, payment.make, release, bits)[1]
+                lanes = [
+                    held.enter_context(self._lane(self.grid, names, states, watched))
+                    for names, states, _ in runs
+                ]
                 payment.make()
+                statements = [sql for *_, sql in runs]
                 seconds = measurement.working_seconds
-                return _release_on_time(self.grid, seconds, plan.sql, lane, release, bits)
+                return _release_on_time(self.grid, seconds, statements, lanes, release, bits)
         except DiscreetError as failure:
             if not payment.made:
                 raise
@@ -314,59 +480,65 @@ class _Payment:
 
 
 def release_rows(
-    sql: str,
-    engine: Engine,
+    parts: Sequence[Part],
     charge: Callable[[], _Paid],
-    release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
+    release: Callable[[list[list[tuple[Any, ...]]], BitSource], _Result],
     bits: BitSource = system,
 ) -> tuple[_Paid, _Result]:
-    """Charge, run one statement, and release of its rows what `release` makes of them.
+    """Charge, run statements on their engines, and release of all their rows what `release` makes
+    of them.
 
     Privacy: that of `release`, charged before a row is read. A failure after the charge keeps
     it. Exact integers live in this function and in `release` only.
     """
     receipt = charge()  # durable before the engine runs
-    return receipt, _read_and_release(sql, engine, release, bits)
+    return receipt, _read_and_release(parts, release, bits)
 
 
 def _read_and_release(
-    sql: str,
-    engine: Engine,
-    release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
+    parts: Sequence[Part],
+    release: Callable[[list[list[tuple[Any, ...]]], BitSource], _Result],
     bits: BitSource,
 ) -> _Result:
-    rows, failure = engine.rows(sql), Unavailable(MESSAGE)
+    exact: list[list[tuple[Any, ...]]] = []
+    failure = Unavailable(MESSAGE)
+    try:
+        for engine, statements in parts:
+            together = len(statements) > 1
+            exact += engine.rows_together(statements) if together else [engine.rows(statements[0])]
+    except BaseException:
+        exact.clear()
+        raise
     try:
         # A copy of this machine made before here draws other bits than the original; one made
         # after it can only finish this answer, from the same rows with the same bits.
-        return release(rows, bits.fresh())
+        return release(exact, bits.fresh())
     except Exception:  # noqa: BLE001 (whatever it is, it is not for the analyst)
         raise failure from None
     finally:  # the text of an error and the frames behind it may hold exact values
         failure.__context__ = None
-        del rows
+        del exact
 
 
 class _Watched:
-    """Why a run failed, for the custodian: by what its engine said last, if that is new."""
+    """Why a run failed, for the custodian: by what its engines said last, if that is new."""
 
-    __slots__ = ("_before", "_engine", "_lane")
+    __slots__ = ("_begun",)
 
     def __init__(self) -> None:
-        self._engine: Engine | None = None
-        self._lane: Lane | None = None
-        self._before: str | None = None
+        self._begun: list[tuple[Engine, Lane | None, str | None]] = []
 
     def begin(self, engine: Engine, lane: Lane | None = None) -> None:
-        self._engine, self._lane, self._before = engine, lane, self._own_reason(engine)
+        self._begun.append((engine, lane, self._own_reason(engine)))
 
     def cause(self) -> str:
-        if self._lane is not None and self._lane.lost:
+        if any(lane is not None and lane.lost for _, lane, _ in self._begun):
             return _LATE
-        said = self._own_reason(self._engine)
-        return _UNUSABLE if said is None or said is self._before else cause_of(said)
+        reasons = [(self._own_reason(engine), before) for engine, _, before in self._begun]
+        new = [said for said, before in reasons if said is not None and said is not before]
+        return cause_of(new[0]) if new else _UNUSABLE
 
-    def _own_reason(self, engine: Engine | None) -> str | None:
+    def _own_reason(self, engine: Engine) -> str | None:
         said: str | None = getattr(engine, "last_failure", None)
         return said
 
@@ -374,16 +546,60 @@ class _Watched:
 def _release_on_time(
     grid: ResponseGrid,
     seconds: Fraction,
-    sql: str,
-    lane: Lane,
-    release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
+    statements: Sequence[tuple[str, ...]],
+    lanes: Sequence[Lane],
+    release: Callable[[list[list[tuple[Any, ...]]], BitSource], _Result],
     bits: BitSource,
 ) -> _Result:
+    parts = [(lane.engine, sql) for lane, sql in zip(lanes, statements, strict=True)]
     try:
-        return grid.within(seconds, lambda: _read_and_release(sql, lane.engine, release, bits))
+        return grid.within(seconds, lambda: _read_and_release(parts, release, bits))
     except Late:
-        lane.lose()
+        for lane in lanes:
+            lane.lose()
     raise Unavailable(MESSAGE)  # the words of every failure; outside the handler, with no context
+
+
+def _runs(plan: Prepared) -> list[tuple[Names, tuple[str, ...]]]:
+    """Which statements of a plan run together: those that one engine reads, in order."""
+    if not isinstance(plan, StatementPlan):
+        return [(_names(plan), plan.statements)]
+    groups: dict[str | Names, list[Plan]] = {}
+    for block in plan.blocks:
+        # One transaction of a server reads all of its tables.
+        at = "postgresql" if block.dialect == "postgresql" else _names(block)
+        groups.setdefault(at, []).append(block)
+    return [
+        (
+            tuple(dict.fromkeys(name for block in blocks for name in _names(block))),
+            tuple(block.sql for block in blocks),
+        )
+        for blocks in groups.values()
+    ]
+
+
+def _in_runs(plan: StatementPlan, places: Sequence[int]) -> StatementPlan | None:
+    """The statement with these blocks only, in the order in which they run; None without any."""
+    if not places:
+        return None
+    part = replace(plan, blocks=tuple(plan.blocks[at] for at in places), upper=None)
+    order = {sql: at for at, sql in enumerate(sql for _, run in _runs(part) for sql in run)}
+    return replace(part, blocks=tuple(sorted(part.blocks, key=lambda block: order[block.sql])))
+
+
+def _add_noises(
+    plan: StatementPlan, results: list[list[tuple[Any, ...]]], bits: BitSource
+) -> list[Released]:
+    """What each block releases.
+
+    Privacy: the plan's cost, the sum of its blocks' costs.
+    """
+    pairs = zip(plan.blocks, results, strict=True)
+    return [add_noise(block, rows, bits.fresh()) for block, rows in pairs]
+
+
+def _statement_label(plan: StatementPlan) -> str:
+    return f"The statement about {' and '.join(_names(plan))}"
 
 
 def _names(plan: Prepared) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class Shown:
     name: str
     values: tuple[str, ...]
     beside: tuple[str, ...] | None = None
+    heading: str = "95% interval"
 
     @property
     def noisy(self) -> bool:
@@ -99,7 +100,7 @@ def plain_table(columns: Sequence[Shown], *, most: int) -> str:
         align = str.rjust if column.noisy else str.ljust
         texts.append([align(cell, wide) for cell in cells])
         if column.beside:
-            cells = ["95% interval", *column.beside[:most]]
+            cells = [column.heading, *column.beside[:most]]
             texts.append([cell.ljust(max(map(len, cells))) for cell in cells])
     lines = ["  ".join(row).rstrip() for row in zip(*texts, strict=True)]
     count = len(columns[0].values) if columns else 0

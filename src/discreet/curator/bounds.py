@@ -87,10 +87,11 @@ AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
     def bounds(self, answer: Answer) -> "Bounds":
         """What the answer to the question says about the bounds."""
         _, count = answer.columns
+        (block,) = answer.plan.blocks
         return Bounds(
             buckets=self,
             noisy=tuple(row[count] for row in answer.to_dicts()),
-            noise=answer.plan.noises[0],
+            noise=block.noises[0],
             cost=answer.receipt.cost,
             free=answer.free,
         )

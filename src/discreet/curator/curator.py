@@ -27,6 +27,7 @@ from discreet.rationals import Number
 from discreet.schema.column import whole
 from discreet.schema.names import spelt_as
 from discreet.schema.table import Budget, Table
+from discreet.upper.plan import StatementPlan
 
 __all__ = ["Curator"]
 
@@ -225,7 +226,7 @@ class Curator:
             most_groups=self._most_groups,
         )
 
-    def visible_after(self, plan: Plan) -> Fraction:
+    def visible_after(self, plan: Plan | StatementPlan) -> Fraction:
         """The seconds after its charge at which a plan's outcome in a remote session can be
         seen.
         """

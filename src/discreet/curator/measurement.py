@@ -17,6 +17,7 @@ from discreet.noise.bits import BitSource
 from discreet.plan.pipeline import Plan
 from discreet.plan.sql.dialects import dialect_of
 from discreet.schema.table import Table
+from discreet.upper.plan import StatementPlan
 
 __all__ = ["Exact", "Measurement", "Prepared", "UnitRows"]
 
@@ -34,6 +35,11 @@ class UnitRows:
     columns: tuple[str, ...]
     question: str
     working_seconds: Fraction
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What the engine runs."""
+        return (self.sql,)
 
     @classmethod
     def of(
@@ -60,8 +66,8 @@ class UnitRows:
         return cls(sql, (table,), columns, question, seconds)
 
 
-Prepared = Plan | UnitRows
-"""A statement of ours over known tables; its rows are exact."""
+Prepared = Plan | UnitRows | StatementPlan
+"""Statements of ours over known tables; their rows are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +78,15 @@ class Exact:
     """
 
     _plan: Prepared = field(repr=False)
-    _rows: list[tuple[Any, ...]] = field(repr=False)
+    _results: list[list[tuple[Any, ...]]] = field(repr=False)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as the engine gave them. They must not leave a measurement."""
-        return self._rows
+        return self._results[0]
+
+    def results(self) -> list[list[tuple[Any, ...]]]:
+        """The rows of each statement, where there are several. They must not leave a measurement."""
+        return self._results
 
     def measures(self) -> tuple[NDArray[Any], ...]:
         """Each of `plan.measures`, with one value for each of `plan.groups`, empty ones included.
@@ -84,7 +94,7 @@ class Exact:
         It must not leave a measurement.
         """
         assert isinstance(self._plan, Plan)
-        return exact_measures(self._plan, self._rows)
+        return exact_measures(self._plan, self._results[0])
 
     def cells(self) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
         """Only the groups that have rows: the place of each key in its domain, and the measures.
@@ -93,7 +103,7 @@ class Exact:
         measurement.
         """
         assert isinstance(self._plan, Plan)
-        return exact_cells(self._plan, self._rows)
+        return exact_cells(self._plan, self._results[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,20 +7,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.curator.measurement import Prepared, UnitRows
-from discreet.curator.pricing import delta_of, price_in_text, price_of
+from discreet.curator.pricing import ONE_PRICE, delta_of, price_in_text, price_of
 from discreet.curator.question import Question
 from discreet.curator.tables.warehouse import Warehouse
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Price, Pure
 from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.patience import GRID_SECONDS
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, replan
-from discreet.plan.target import check_count
+from discreet.plan.target import check_count, price_for_error
 from discreet.query.algebra import Query, scans
+from discreet.query.parse import parse
 from discreet.rationals import Number
 from discreet.schema.table import Table, table_named
+from discreet.upper.plan import StatementPlan, share_errors
+from discreet.upper.split import Statement
 
 __all__ = ["Planner", "find_payer", "prepare_rows", "read_versions"]
 
@@ -64,14 +67,28 @@ class Planner:
         population = find_payer(tables).population
         return self.vault.ledger.payers(population=population, analyst=self.analyst)
 
+    def read(self, sql: str) -> Query | Statement:
+        """What a text means: one question, or a statement above several.
+
+        Privacy: reads the schema, no row.
+        """
+        return self.warehouse.questions.read(sql, self.warehouse.tables(), analyst=self.analyst)
+
     def draft(self, sql: str, *, delta: Number | None = None) -> tuple[Draft, Account, type[Price]]:
         """The question without a price, the account that pays, and the terms it pays in.
 
         Privacy: reads the schema and the accounts, no row.
         """
         with self.warehouse.snapshot():
-            tables = self.warehouse.tables()
-            query = self.warehouse.questions.read(sql, tables, analyst=self.analyst)
+            query = self.read(sql)
+            if isinstance(query, Statement):
+                query = parse(sql, self.warehouse.tables())  # refused: it is not one question
+            return self._draft(query, sql, delta)
+
+    def _draft(
+        self, query: Query, text: str, delta: Number | None
+    ) -> tuple[Draft, Account, type[Price]]:
+        with self.warehouse.snapshot():
             (table, relation), *others = self._read_tables(query.tables)
             kept_tables = self.warehouse.kept(table.name)
             integers = self.warehouse.integer_units(query.tables)
@@ -91,7 +108,7 @@ class Planner:
             kept=kept_tables,
             others=tuple(others),
             integer_units=integers,
-            question=sql,
+            question=text,
             dialect=dialect,
             engine_seconds=seconds,
             grid_seconds=self.grid_seconds,
@@ -104,9 +121,13 @@ class Planner:
         *,
         ways: tuple[QuantileMethod, ...] = (),
         joined_rows: int | None = None,
-    ) -> Plan:
+    ) -> Plan | StatementPlan:
         """The plan at its epsilon or rho, even below the least of new charges: it may be stored."""
-        draft, analyst, kind = self.draft(question.sql, delta=question.delta)
+        with self.warehouse.snapshot():
+            asked = self.read(question.sql)
+            if isinstance(asked, Statement):
+                return self._plan_statement(question, asked)
+            draft, analyst, kind = self._draft(asked, question.sql, question.delta)
         options, rho = draft.query.options, question.rho
         epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=None)
         price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
@@ -116,6 +137,40 @@ class Planner:
                 draft, price=price, ways=ways, assumed_rows=assumed_rows, joined_rows=joined_rows
             )
         )
+
+    def _plan_statement(self, question: Question, statement: Statement) -> StatementPlan:
+        """The plan of a statement: its price in equal shares for its blocks, or for each block the
+        price of the error that is wanted.
+        """
+        _refuse_other_people(self.warehouse, statement)
+        shared = Fraction(1, len(statement.blocks))
+        drafts = [
+            self._draft(block.query, block.text, question.delta) for block in statement.blocks
+        ]
+        _, analyst, kind = drafts[0]
+        epsilon = price_in_text(
+            statement.options,
+            analyst,
+            epsilon=question.epsilon,
+            rho=question.rho,
+            error=question.error,
+        )
+        count = check_count(question.count)
+        plans = []
+        if question.error is not None:
+            if epsilon is not None or question.rho is not None:
+                raise InvalidValue(ONE_PRICE)
+            first = [plan(draft) for draft, _, _ in drafts]
+            known = StatementPlan.of(question.sql, tuple(first), statement.upper)
+            for at, (draft, _, _) in enumerate(drafts):
+                wanted = share_errors(known, at, question.error)
+                plans.append(price_for_error(_share_delta(draft, shared), wanted, kind, count))
+        else:
+            price = price_of(analyst, kind, epsilon=epsilon, rho=question.rho).share(shared)
+            for draft, _, _ in drafts:
+                priced = replace(_share_delta(draft, shared), price=price, assumed_rows=count)
+                plans.append(plan(priced))
+        return StatementPlan.of(question.sql, tuple(plans), statement.upper)
 
     def prepare(self, sql: str, *, most_groups: int | None = None) -> Plan:
         """The plan of a statement for a measurement: public groups only, sums and counts only."""
@@ -141,6 +196,7 @@ class Planner:
 
     def _prepare_again(self, given: Prepared, most_groups: int | None) -> Prepared:
         names = tuple(table.name for table in given.tables)
+        assert not isinstance(given, StatementPlan)  # no service measures a statement
         if isinstance(given, UnitRows):
             return prepare_rows(self.warehouse, names[0], given.columns, given.question)
         (table, relation), *others = self._read_tables(names)
@@ -166,6 +222,25 @@ class Planner:
     def _seconds(self, query: Query) -> Fraction:
         """What reading the tables of a question may take, each as often as it is read."""
         return sum(map(self.warehouse.seconds, scans(query.source)), Fraction(0))
+
+
+def _share_delta(draft: Draft, share: Fraction) -> Draft:
+    return draft if draft.delta is None else replace(draft, delta=draft.delta * share)
+
+
+def _refuse_other_people(warehouse: Warehouse, statement: Statement) -> None:
+    """Refuse blocks about different people: one statement has one price, which one account pays."""
+    tables = warehouse.tables()
+    populations = [
+        find_payer(tables[name] for name in block.query.tables).population
+        for block in statement.blocks
+    ]
+    if len(set(populations)) > 1:
+        first, second = sorted(set(populations))[:2]
+        raise UnsafeQuery(
+            f"the statement asks about the populations {first!r} and {second!r}, whose budgets "
+            "differ. Ask about each by itself. Nothing was run or charged."
+        )
 
 
 def prepare_rows(

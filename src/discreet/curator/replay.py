@@ -1,110 +1,112 @@
-"""Stored releases: what is written down when an answer goes out, and how it is replayed.
-Post-processing only: a body holds noisy integers and public facts.
+"""Stored answers, replayed: of one private block, or of a statement above several. And what makes
+two statements the same, and what is written down of one. Post-processing only.
 """
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from discreet.curator.answer import Answer, Receipt
+from discreet.curator.block_record import list_facts, receipt_of, release_key, released_from
+from discreet.curator.block_result import BlockResult
+from discreet.curator.statement_result import StatementResult
 from discreet.encoding import digest
+from discreet.errors import Unavailable
+from discreet.ledger.account import takes_nothing
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
-from discreet.loss import Currency
-from discreet.plan.parts.candidates import QuantileMethod
-from discreet.plan.parts.keys import KeyDomain
-from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
-from discreet.plan.results.explain import cost_of, noise_of
+from discreet.loss import Price
+from discreet.plan.results.explain import cost_of
 from discreet.plan.results.released import Released
-from discreet.plan.rules.sources import MOST_ROWS
-from discreet.plan.sql import calendar
-from discreet.plan.sql.expressions import bounded, scope
-from discreet.plan.target import ask_count
-from discreet.query.algebra import DateTrunc
-from discreet.query.identity import QUERY_FORMS
-from discreet.query.parse import parse
-from discreet.schema.table import Table
+from discreet.upper.dependence import Dependence, Shape
+from discreet.upper.outcome import Outcome
+from discreet.upper.plan import StatementPlan
 
-__all__ = ["from_facts", "public_facts", "receipt_of", "release_body", "release_key", "replay"]
+__all__ = [
+    "block_keys",
+    "blocks_in",
+    "from_facts",
+    "is_complete",
+    "public_facts",
+    "replay",
+    "statement_answer",
+    "statement_body",
+    "statement_key",
+]
 
-_DAY = 86_400  # seconds: a step for which the mistake made no difference
-_PERIODS = "periods of datetimes"
-
-
-def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
-    """What makes two questions the same: the canonical query, its prices, schema and data version.
-
-    And the methods of quantiles, where they are not the usual one; and a mark where
-    an earlier version would have answered by the wrong groups, so that its answer is not given.
-    """
-    versions = tuple(table.version for table in plan.tables)
-    parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
-    if any(way is not QuantileMethod.RANKED for way in plan.ways):
-        parts = (*parts, [way.value for way in plan.ways])
-    if _find_mistaken(plan):
-        parts = (*parts, _PERIODS)
-    return digest(parts, QUERY_FORMS)
+Versions = Mapping[str, int]
+"""The state of the data of every table, by its name."""
 
 
-def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Receipt:
-    """The citable receipt of a charged answer."""
-    chosen = () if plan.selection is None else (plan.selection,)
-    return Receipt(
-        id=charge.id,
-        time=charge.time,
-        analyst=charge.analyst,
-        question=plan.question,
-        table=", ".join(table.name for table in plan.tables),
-        population=plan.table.population,
-        unit=plan.table.unit or "row",
-        neighbours=plan.table.neighbours.value,
-        schema_version=", ".join(table.version for table in plan.tables),
-        data_version=", ".join(map(str, data_versions)),
-        cost=cost_of(plan.cost),
-        mechanisms=tuple(map(noise_of, (*plan.noises, *plan.choices, *chosen))),
+def block_keys(plan: StatementPlan, versions: Versions) -> tuple[str, ...]:
+    """What the release of each block is stored under: as if it had been asked by itself."""
+    return tuple(
+        release_key(block, tuple(versions[table.name] for table in block.tables))
+        for block in plan.blocks
     )
 
 
-def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
-    """A release as bytes, complete enough to rebuild its answer; of tables, public facts only.
+def statement_key(plan: StatementPlan, keys: Sequence[str]) -> str:
+    """What makes two statements the same: what stands above, and the blocks below it."""
+    return digest(("statement", plan.upper_sql, *keys))
 
-    Noisy integers, and the keys that were released.
-    """
-    return json.dumps(_list_facts(released, data_versions)).encode()
+
+def statement_body(
+    plan: StatementPlan, blocks: Sequence[Released], versions: Versions, outcome: Outcome | None
+) -> bytes:
+    """A statement as bytes; without an outcome where what stands above has not run yet."""
+    return json.dumps(_list(plan, blocks, versions, outcome)).encode()
+
+
+def _list(
+    plan: StatementPlan, blocks: Sequence[Released], versions: Versions, outcome: Outcome | None
+) -> dict[str, Any]:
+    return {
+        "statement": plan.question,
+        "upper": plan.upper_sql,
+        "columns": [
+            {
+                "name": name,
+                "noisy": found.noisy,
+                "obscure": found.obscure,
+                "terms": None
+                if found.terms is None
+                else [[place, column, str(factor)] for (place, column), factor in found.terms],
+            }
+            for name, found in plan.shape.columns
+        ],
+        "noisy_rows": plan.shape.noisy_rows,
+        "blocks": [
+            list_facts(block, tuple(versions[table.name] for table in block.plan.tables))
+            for block in blocks
+        ],
+        "outcome": None if outcome is None else outcome.to_json(),
+    }
 
 
 def public_facts(answer: Answer) -> dict[str, Any]:
-    """What `from_facts` makes an answer of, field by field: released values and public facts.
+    """What `from_facts` makes an answer of: released values and public facts."""
+    result = answer.result
+    if isinstance(result, BlockResult):
+        # From the answer, not from what is stored: earlier versions also say where the data lies.
+        stored = answer.receipt.data_version.split(", ")
+        return list_facts(result.released, tuple(map(int, stored)))
+    assert isinstance(result, StatementResult)
+    names = answer.receipt.table.split(", ")
+    versions = dict(zip(names, map(int, answer.receipt.data_version.split(", ")), strict=True))
+    return _list(result.plan, result.blocks, versions, result.outcome)
 
-    It is made from the answer, not from what is stored: bodies of earlier versions also say where
-    the data lies.
-    """
-    versions = [int(version) for version in answer.receipt.data_version.split(", ")]
-    return _list_facts(answer._released, tuple(versions))
+
+def is_complete(release: Release) -> bool:
+    """Whether a stored answer can be shown: whether what stands above its blocks has run."""
+    body = json.loads(release.body)
+    return "statement" not in body or body["outcome"] is not None
 
 
-def _list_facts(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any]:
-    plan = released.plan
-    facts: dict[str, Any] = {
-        "question": plan.question,
-        "behind": plan.counts_for,
-        "schemas": [table.public.to_json() for table in plan.tables],
-        "prices": [[price.currency.value, str(price.amount)] for price in plan.prices],
-        "delta": None if plan.delta is None else str(plan.delta),
-        "limit": plan.limit,
-        "joined_rows": plan.joined_rows,
-        "ways": [way.value for way in plan.ways],
-        "supposed": plan.assumed_rows,
-        "groups": None if plan.selection is None else released.groups,
-        "noisy": [column.tolist() for column in released.noisy],
-        "data_versions": list(data_versions),
-    }
-    return {**facts, "periods": _PERIODS} if _find_mistaken(plan) else facts
+def blocks_in(release: Release) -> list[Mapping[str, Any]]:
+    """What a stored statement says of each of its blocks."""
+    return list(json.loads(release.body)["blocks"])
 
 
 def replay(release: Release) -> Answer:
@@ -114,53 +116,83 @@ def replay(release: Release) -> Answer:
 
 def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
     """The answer of what `public_facts` lists, or of a stored body of any version."""
-    first, *others = (Table.from_json(schema).public for schema in body["schemas"])
-    draft = Draft(
-        query=parse(body["question"], {table.name: table for table in (first, *others)}),
-        table=first,
-        price=tuple(Currency(name).price(Fraction(amount)) for name, amount in body["prices"]),
-        delta=None if body["delta"] is None else Fraction(body["delta"]),
-        limit=body.get("limit", GROUP_LIMIT),
-        ways=tuple(
-            map(QuantileMethod, body.get("ways", ()))
-        ),  # releases of old were all chosen by rank
-        assumed_rows=body.get("supposed"),
-        others=tuple((table, f'"{table.name}"') for table in others),
-        joined_rows=body.get("joined_rows", MOST_ROWS),  # joins of old had no other limit
-        question=body["question"],
+    if "statement" not in body:
+        released = released_from(body)
+        receipt = receipt_of(released.plan, charge, tuple(body["data_versions"]))
+        return Answer(BlockResult(released), receipt, free=True)
+    blocks = tuple(map(released_from, body["blocks"]))
+    columns = tuple(
+        (
+            column["name"],
+            Dependence(
+                column["noisy"],
+                column["obscure"],
+                None
+                if column["terms"] is None
+                else tuple(
+                    ((place, name), Fraction(factor)) for place, name, factor in column["terms"]
+                ),
+            ),
+        )
+        for column in body["columns"]
     )
-    replanned = plan(ask_count(draft, body["behind"]) if body["behind"] else draft)
-    if "periods" not in body:
-        replanned = replace(replanned, domains=_find_mistaken(replanned) or replanned.domains)
-    noisy = tuple(
-        np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
+    plan = StatementPlan(
+        question=body["statement"],
+        blocks=tuple(block.plan for block in blocks),
+        upper_sql=body["upper"],
+        shape=Shape(columns, body["noisy_rows"]),
     )
-    listed = body["groups"]
-    groups = replanned.groups if listed is None else tuple(tuple(group) for group in listed)
-    receipt = receipt_of(replanned, charge, tuple(body["data_versions"]))
-    return Answer(Released(replanned, groups, noisy), receipt, free=True)
+    if body["outcome"] is None:
+        raise Unavailable(
+            "what stands above the released numbers of this statement has not run yet; ask it "
+            "again, which is free."
+        )
+    return statement_answer(plan, blocks, Outcome.from_json(body["outcome"]), charge, free=True)
 
 
-def _find_mistaken(plan: Plan) -> tuple[KeyDomain, ...]:
-    """The groups of an earlier version, where it took the steps of a datetime for days; else none.
-
-    It grouped by DATE_TRUNC of a datetime so. Its releases are shown as they went out.
+def statement_answer(
+    plan: StatementPlan,
+    blocks: tuple[Released, ...],
+    outcome: Outcome,
+    charge: Charge,
+    *,
+    free: bool,
+) -> Answer:
+    """The answer of a statement, paid by its charge; one that took nothing shows the price of
+    its blocks, which were paid before.
     """
-    columns = scope(plan.table)
-    domains = list(plan.domains)
-    for place, key in enumerate(plan.query.keys):
-        if isinstance(key.expression, DateTrunc) and key.expression.unit in calendar.UNITS:
-            value = bounded(key.expression.operand, columns)
-            bounds = key.expression.unit, value.lower, value.upper
-            if value.kind != "datetime" or value.step == _DAY:
-                continue
-            with suppress(ValueError, OverflowError):  # a traceback then, and no release
-                if calendar.units_between(*bounds) <= plan.limit:
-                    codes = tuple(calendar.starts(*bounds))
-                    labels = tuple(map(calendar.day_of, codes))
-                    domains[place] = replace(domains[place], codes=codes, labels=labels)
-    return tuple(domains) if domains != list(plan.domains) else ()
+    own = charge.loss if isinstance(charge.loss, Price) else plan.cost
+    cost = plan.cost if takes_nothing(own) else own
+    result = StatementResult(plan, blocks, outcome)
+    return Answer(result, _receipt(plan, charge, cost), free=free, cost=cost)
 
 
-def _fits(column: list[int]) -> bool:
-    return all(-(1 << 63) <= value < 1 << 63 for value in column)
+def _receipt(plan: StatementPlan, charge: Charge, cost: Price) -> Receipt:
+    """The citable receipt of a statement: what its own charge took, and the noise of its blocks."""
+    versions = {
+        name: int(version)
+        for name, version in zip(
+            charge.memo["table"].split(", "),
+            charge.memo["data_version"].split(", "),
+            strict=True,
+        )
+    }
+    known = [
+        receipt_of(block, charge, tuple(versions[table.name] for table in block.tables))
+        for block in plan.blocks
+    ]
+    tables = plan.tables
+    return Receipt(
+        id=charge.id,
+        time=charge.time,
+        analyst=charge.analyst,
+        question=plan.question,
+        table=", ".join(table.name for table in tables),
+        population=plan.table.population,
+        unit=plan.table.unit or "row",
+        neighbours=plan.table.neighbours.value,
+        schema_version=", ".join(table.version for table in tables),
+        data_version=", ".join(str(versions[table.name]) for table in tables),
+        cost=cost_of(cost),
+        mechanisms=tuple(mechanism for receipt in known for mechanism in receipt.mechanisms),
+    )

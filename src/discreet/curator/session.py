@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from discreet.curator.access import Access
 from discreet.curator.answer import Answer
+from discreet.curator.block_record import release_key
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.measurement import Measurement, Prepared
 from discreet.curator.planning import Planner, find_payer, read_versions
 from discreet.curator.pricing import ONE_PRICE, price_in_text, price_of
 from discreet.curator.question import Question
-from discreet.curator.replay import release_key, replay
+from discreet.curator.replay import is_complete, replay
 from discreet.curator.runs.pacing import ResponseGrid
 from discreet.curator.snapshot import tables_of
 from discreet.curator.tables.warehouse import Warehouse
@@ -46,6 +47,8 @@ from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number
 from discreet.schema.described import Tables
 from discreet.schema.table import Table
+from discreet.upper.plan import StatementPlan
+from discreet.upper.split import Statement
 
 __all__ = ["Session"]
 
@@ -100,7 +103,7 @@ class Session:
         delta: Number | None = None,
         max_groups_contributed: int | None = None,
         max_rows_contributed: int | None = None,
-    ) -> Plan:
+    ) -> Plan | StatementPlan:
         """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
 
         Give one price: epsilon, rho, or the error wanted; `Question` says what the terms mean.
@@ -119,18 +122,21 @@ class Session:
         ).write_limits()
         planned = self._plan(question)
         payers, floor = self._planner.find_payers(planned.tables), self._vault.ledger.floor
+        if isinstance(planned, StatementPlan):
+            self._warehouse.upper.check(planned)
         try:
-            refuse_unknown_values(planned.query, planned.tables)
+            for block in planned.blocks:
+                refuse_unknown_values(block.query, block.tables)
             floor.check(payers, planned.cost, label="The price of this question")
         except DiscreetError:
             if self._access.find(planned) is None:  # what was released before is free, and is shown
                 raise
         return planned
 
-    def _plan(self, question: Question) -> Plan:
+    def _plan(self, question: Question) -> Plan | StatementPlan:
         """The plan at its price, even one below the least of new charges: it may be stored."""
         rho, error, count = question.rho, question.error, question.count
-        if error is None:
+        if error is None or isinstance(self._planner.read(question.sql), Statement):
             return self._planner.plan_question(question)
         draft, analyst, kind = self._planner.draft(question.sql, delta=question.delta)
         options = draft.query.options
@@ -237,16 +243,15 @@ class Session:
             if first is not None:
                 return replay(first)
             raise Unanswered(unanswered_text(paid, str(cut)))
-        with finishing():
-            answer = self._access.answer(planned, paid=paid)
+        answer = self._run(planned, paid=paid)
         answer.bought = bought
         return answer
 
-    def _pays(self, paid: Charge, planned: Plan) -> bool:
+    def _pays(self, paid: Charge, planned: Plan | StatementPlan) -> bool:
         """Whether a charge is the one that this plan would make now."""
         versions = read_versions(self._warehouse, planned)
         return (
-            round_up(planned.cost) == paid.loss
+            self._access.is_price(planned, paid)
             and find_payer(planned.tables).population == paid.population
             and ", ".join(map(str, versions)) == paid.memo.get("data_version")
             and not self._vault.requests.was_adopted_since(paid)
@@ -270,6 +275,8 @@ class Session:
         error = question.error
         if error is None or not question.needs_count:
             return question, None
+        if isinstance(self._planner.read(question.sql), Statement):
+            return question, None  # its columns need no count, or have no known error
         bought, intervals = self._find_count(question.sql, error, question.delta, buy)
         if bought is None:
             return question, None
@@ -396,7 +403,10 @@ class Session:
         Privacy: reads the schema and the accounts, no row.
         """
         question = Question(sql=sql, epsilon=epsilon, rho=rho, count=count)
-        return self._planner.plan_question(question, ways=ways)
+        planned = self._planner.plan_question(question, ways=ways)
+        if isinstance(planned, StatementPlan):
+            raise UnsafeQuery("a part of a larger charge is one question, without another above.")
+        return planned
 
     def price(
         self, plan: Plan, *, epsilon: Number | None = None, rho: Number | None = None
@@ -476,9 +486,16 @@ class Session:
             clock.wait(clock.now() + step)
             pending = self._vault.requests.pending(self.name, request)
 
-    def _run(self, planned: Plan, request: Request | None = None) -> Answer:
+    def _run(
+        self,
+        planned: Plan | StatementPlan,
+        request: Request | None = None,
+        paid: Charge | None = None,
+    ) -> Answer:
         with finishing():
-            return self._access.answer(planned, request=request)
+            if isinstance(planned, StatementPlan):
+                return self._access.answer_statement(planned, request=request, paid=paid)
+            return self._access.answer(planned, request=request, paid=paid)
 
     def history(self, *, after: int = 0, limit: int | None = None) -> tuple[Charged, ...]:
         """Every charge to this analyst, whatever it paid for, in order; or so many after an entry.
@@ -493,11 +510,13 @@ class Session:
 
         As long as `history`: a service, a release or a failure is there by its charge.
         """
-        answers = {answer.receipt.id: answer for answer in self._answers()}
+        releases = {one.receipt.id: one for one in self._vault.releases.transcript(self.name)}
+        answers = {known: replay(one) for known, one in releases.items() if is_complete(one)}
         return [answers.get(charge.receipt.id, charge) for charge in self.history()]
 
     def _answers(self) -> list[Answer]:
-        return [replay(release) for release in self._vault.releases.transcript(self.name)]
+        releases = self._vault.releases.transcript(self.name)
+        return [replay(release) for release in releases if is_complete(release)]
 
 
 def _buy_nothing(plan: Plan) -> Answer:

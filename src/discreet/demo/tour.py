@@ -173,7 +173,7 @@ def _ask(
         )
         for note in answer.notes:
             _print_indented(console, f"note: {note.text}")
-        paid = cost_text(answer.plan.cost)
+        paid = cost_text(answer.cost)
         _print_indented(console, f"free: it had cost {paid}" if answer.free else f"cost: {paid}")
     _print_indented(console, question.lesson)
     _print_indented(console, f"left of {_ANALYST}: {_remaining(curator, Holder.ANALYST, _ANALYST)}")

@@ -1,6 +1,7 @@
 """What every engine offers: one method and a dialect. Knows SQL, knows no privacy."""
 
 import re
+from collections.abc import Sequence
 from typing import Protocol
 
 __all__ = ["Cell", "Engine", "FREE_MESSAGE", "MESSAGE", "cause_of", "is_key", "is_query"]
@@ -46,6 +47,12 @@ class Engine(Protocol):
         """All rows of the statement; `Unavailable` with a fixed message if there are none to give.
 
         Rows are exact.
+        """
+
+    def rows_together(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]]:
+        """All rows of several statements, one after the other over the same state of the data.
+
+        `Unavailable` with a fixed message if one of them has none to give. Rows are exact.
         """
 
     def ready(self) -> bool:

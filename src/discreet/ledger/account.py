@@ -17,7 +17,16 @@ from discreet.loss import Currency, Loss
 from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
 from discreet.schema.table import Budget
 
-__all__ = ["Account", "Holder", "Remaining", "account_name", "fold", "round_up", "share_remaining"]
+__all__ = [
+    "Account",
+    "Holder",
+    "Remaining",
+    "account_name",
+    "fold",
+    "round_up",
+    "share_remaining",
+    "takes_nothing",
+]
 
 _LONGEST = 10**40  # the denominator up to which filters keep totals exactly
 _LARGEST_EPSILON = 10**6
@@ -289,6 +298,16 @@ def round_up(loss: Loss) -> Loss:
     """
     rounded: Any = {field.name: round_total(getattr(loss, field.name)) for field in fields(loss)}
     return replace(loss, **rounded)
+
+
+def takes_nothing(loss: Loss) -> bool:
+    """Whether a loss is none: of an entry that only gives again what was released.
+
+    >>> from discreet.loss import Pure
+    >>> takes_nothing(Pure(epsilon=0)), takes_nothing(Pure(epsilon=1))
+    (True, False)
+    """
+    return not any(getattr(loss, field.name) for field in fields(loss))
 
 
 def _root(value: Fraction) -> Fraction:

@@ -25,6 +25,7 @@ FROM entries e WHERE e.analyst = ? AND e.act = 'charge'
 _BEYOND = (1 << 63) - 1  # later than every entry
 _KINDS = {  # how the label of a charge begins, and what it paid for
     "The question about": "question",
+    "The statement about": "question",
     "Run ": "monitor",
     "The counter": "counter",
     "Synopsis": "synopsis",

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.ledger.account import Account, Holder, Remaining, round_up, share_remaining
+from discreet.ledger.account import (
+    Account,
+    Holder,
+    Remaining,
+    round_up,
+    share_remaining,
+    takes_nothing,
+)
 from discreet.ledger.entry import Act, Entry, Receipt, describe_account, describe_loss, memo_text
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
 from discreet.ledger.quota import NO_QUOTA
@@ -162,7 +169,8 @@ Nothing was run or charged.
                 book.account(Holder.ANALYST, analyst),
             )
             charged = tuple(account.admit(loss, label=label) for account in accounts)
-            self.floor.check(accounts, loss, label=label)
+            if not takes_nothing(loss):
+                self.floor.check(accounts, loss, label=label)
             if request is not None:
                 check_unbound(book, analyst, request)
             for account in charged:

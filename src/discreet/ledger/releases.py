@@ -24,6 +24,7 @@ FROM releases r JOIN entries e ON e.sequence = r.entry
 _LIST = """
 SELECT r.number, e.sequence, e.time, e.act, e.population, e.analyst, e.event, e.memo, e.previous
 FROM releases r JOIN entries e ON e.sequence = r.entry WHERE r.analyst = ?
+AND r.number = (SELECT max(p.number) FROM releases p WHERE p.entry = r.entry)
 """
 
 

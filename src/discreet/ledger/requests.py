@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from types import MappingProxyType
 
 from discreet.errors import (
     BudgetExceeded,
@@ -29,6 +30,7 @@ from discreet.ledger.store.store import Store
 
 __all__ = ["Request", "Requests", "bind", "check_unbound", "unanswered_text"]
 
+_NO_PARTS: Mapping[str, bytes] = MappingProxyType({})
 _KEY = re.compile(r"[!-~]{1,128}")
 _KINDS = {  # what the ledger calls a failure, whatever its class is called
     InvalidValue: "InvalidValue",
@@ -127,8 +129,12 @@ class Requests:
         """Tie a request to an answer that was paid for before."""
         self._store.share(lambda book: bind(book, analyst, request, receipt.sequence))
 
-    def settle(self, key: str, receipt: Receipt, body: bytes) -> Release | None:
+    def settle(
+        self, key: str, receipt: Receipt, body: bytes, parts: Mapping[str, bytes] = _NO_PARTS
+    ) -> Release | None:
         """Keep the answer of a charge: None if it is kept now, or the answer that was kept first.
+
+        `parts` are releases that it is made of, each kept under a key of its own before it.
 
         Where a failure was kept first, that is raised: of several who work on one charge, one is
         heard. One charge pays for one release, whoever finishes it.
@@ -138,6 +144,8 @@ class Requests:
             failure = _failure(book.connection, receipt.sequence)
             if failure is not None or _is_released(book.connection, receipt.sequence):
                 return False, failure
+            for name, part in parts.items():
+                keep(book, name, receipt, part)
             keep(book, key, receipt, body)
             return True, None
 

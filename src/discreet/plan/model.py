@@ -5,6 +5,7 @@ Two types, so that a plan without a mechanism cannot exist. Nothing here touches
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from discreet.loss import Price
 from discreet.mechanisms.priced import Noise
@@ -71,6 +72,20 @@ class Plan:
         return self.views.summary(self)
 
     @property
+    def blocks(self) -> "tuple[Plan, ...]":
+        """The private blocks of the question: this one alone."""
+        return (self,)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What the engine runs on exact rows."""
+        return (self.sql,)
+
+    def facts(self, count: int | None = None) -> dict[str, Any]:
+        """Everything public about it, ready for JSON; `count` assumes the rows of a group."""
+        return self.views.facts(self, count)
+
+    @property
     def error(self) -> dict[str, float | None]:
         """The 95% half-width of every column; None where it depends on a secret count."""
         return self.views.error(self)
@@ -83,7 +98,11 @@ class Plan:
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Lower limits on what one unit contributes that would at least halve the noise."""
-        return self.views.suggestions(self)
+        return self.views.suggestions(self, None)
+
+    def suggest(self, count: int | None) -> tuple[Suggestion, ...]:
+        """The same, with the errors of averages where a group has so many rows."""
+        return self.views.suggestions(self, count)
 
     @property
     def working_seconds(self) -> Fraction:
@@ -119,8 +138,9 @@ class Views:
 
     error: Callable[[Plan], dict[str, float | None]]
     notes: Callable[[Plan], tuple[Note, ...]]
-    suggestions: Callable[[Plan], tuple[Suggestion, ...]]
+    suggestions: Callable[[Plan, int | None], tuple[Suggestion, ...]]
     summary: Callable[[Plan], str]
+    facts: Callable[[Plan, int | None], dict[str, Any]]
     replan: "Callable[[Draft], Plan]"
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.plan.model import GROUP_LIMIT, Draft, Plan, Views
 from discreet.plan.parts.patience import ENGINE_SECONDS, GRID_SECONDS
-from discreet.plan.results.explain import error_of, summary_of
+from discreet.plan.results.explain import error_of, explain_plan, summary_of
 from discreet.plan.results.notes import notes_of
 from discreet.plan.results.suggest import suggestions
 from discreet.plan.rules.emit import emit
@@ -60,7 +60,9 @@ def plan(draft: Draft) -> Plan:
     decided = {
         field.name: getattr(draft, field.name) for field in fields(Plan) if field.name != "views"
     }
-    return Plan(**decided, views=Views(error_of, notes_of, suggestions, summary_of, plan))
+    return Plan(
+        **decided, views=Views(error_of, notes_of, suggestions, summary_of, explain_plan, plan)
+    )
 
 
 def replan(

@@ -19,6 +19,7 @@ from discreet.plan.results.explain import explain_plan
 from discreet.plan.results.suggest import suggestions
 from discreet.report.words import cost_text, left_text, respell, sensitivity_text
 from discreet.schema.described import protected_text
+from discreet.upper.plan import StatementPlan
 
 __all__ = [
     "account_table",
@@ -48,6 +49,7 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     columns = answer.shown()
     noisy = {column.name for column in columns if column.noisy}
     cells: dict[str, list[str]] = {}
+    headings = {f"{column.name} ": column.heading for column in columns}
     for column in columns:
         cells[column.name] = list(column.values)
         if column.beside:
@@ -59,7 +61,7 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     grid = Grid()
     for name in cells:
         if name in noisy or name not in answer.columns:
-            heading = name if name in answer.columns else "95% interval"
+            heading = name if name in answer.columns else headings[name]
             grid.add_column(Text(heading), justify="right", overflow="fold")
         else:
             grid.add_column(Text(name), overflow="fold")
@@ -86,8 +88,10 @@ def notes_table(answer: Answer) -> Grid:
     return _pairs(_label_rows("note", map(str, answer.notes)))
 
 
-def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
-    """The cost of a question and the errors of its answers."""
+def plan_table(plan: Plan | StatementPlan, analyst: Account, count: int | None = None) -> Grid:
+    """The cost of a question and the errors of its answers; of a statement, block by block too."""
+    if isinstance(plan, StatementPlan):
+        return _statement_table(plan, analyst, count)
     facts = explain_plan(plan, count)
     rows = [
         ("cost", cost_text(plan.cost, analyst.conversion_delta)),
@@ -119,6 +123,31 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         [respell(suggestion.words, _OPTIONS) for suggestion in suggestions(plan, count)],
     )
     return _pairs([*rows, ("SQL to be run", plan.sql)])
+
+
+def _statement_table(plan: StatementPlan, analyst: Account, count: int | None) -> Grid:
+    rows = [
+        ("cost", f"{cost_text(plan.cost, analyst.conversion_delta)}, for all blocks together"),
+        ("protects", protected_text(plan.table)),
+    ]
+    errors = [
+        f"{name} {_error(error, None) if error is not None else 'is known with the answer'}"
+        for name, error in plan.error.items()
+    ]
+    rows += _label_rows("error, 95%", errors)
+    for at, block in enumerate(plan.blocks, 1):
+        facts = block.facts(count)
+        known = [f"{name} {_error(error, count)}" for name, error in facts["error"].items()]
+        told = [
+            " ".join(block.question.split()),
+            f"cost: {cost_text(block.cost, analyst.conversion_delta)}; "
+            f"groups: {_groups(facts['groups'], facts['selection'])}",
+            f"error, 95%: {', '.join(known)}",
+            f"SQL to be run: {block.sql}",
+        ]
+        rows += _label_rows(f"block {at}", told)
+    rows += _label_rows("note", [respell(str(note), _OPTIONS) for note in plan.notes])
+    return _pairs([*rows, ("SQL above", plan.upper_sql)])
 
 
 def _groups(count: int | None, selection: str | None) -> str:

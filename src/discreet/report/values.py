@@ -51,6 +51,7 @@ def answer_values(answer: Answer) -> dict[str, Any]:
             for row in answer.intervals()
         ],
         "in_ranks": list(answer.in_ranks),
+        "simulated": list(answer.simulated),
         "buckets": [
             {
                 name: {key: _plain(end) for key, end in asdict(bucket).items()}

@@ -35,8 +35,6 @@ from discreet.ledger.history import Charged
 from discreet.ledger.quota import Quota
 from discreet.ledger.releases import Listed, Release
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.explain import explain_plan
-from discreet.plan.results.suggest import suggestions
 from discreet.report.values import answer_values, charge_values, loss_values
 from discreet.report.words import refusal_text
 from discreet.server.accounts import Accounts, Identity, Role
@@ -45,6 +43,7 @@ from discreet.server.logins import COOKIE, Login, Logins
 from discreet.server.problems import Problem
 from discreet.server.settings import Settings
 from discreet.server.watch import Watch
+from discreet.upper.plan import StatementPlan
 
 __all__ = ["ServerContext", "analyst", "custodian", "identify", "login_of", "require", "server_of"]
 
@@ -147,16 +146,16 @@ class ServerContext:
             places -= tables.keys()
         return {word for word in places if len(word) > 1}
 
-    def describe_plan(self, plan: Plan, count: int | None) -> dict[str, Any]:
+    def describe_plan(self, plan: Plan | StatementPlan, count: int | None) -> dict[str, Any]:
         """Everything public about a plan; its statement names tables as analysts know them, and
         `answer_seconds` are whole steps of time.
         """
-        values = explain_plan(plan, count)
-        values["suggestions"] = [suggestion.values() for suggestion in suggestions(plan, count)]
+        values = plan.facts(count)
+        values["suggestions"] = [suggestion.values() for suggestion in plan.suggest(count)]
         for table in plan.tables:
             relation = "" if table.source is None else Origin.of(table.source).relation("")
-            if relation:
-                values["sql"] = values["sql"].replace(relation, f'"{table.name}"')
+            for told in (values, *values.get("blocks", ())) if relation else ():
+                told["sql"] = told["sql"].replace(relation, f'"{table.name}"')
         values["answer_seconds"] = float(self.curator.visible_after(plan))
         return values
 

@@ -173,8 +173,6 @@ def _explain(
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
-    from discreet.plan.results.explain import explain_plan
-    from discreet.plan.results.suggest import suggestions
     from discreet.report.tables import plan_table
     from discreet.report.words import left_text, refusal_of
 
@@ -186,8 +184,8 @@ def _explain(
     refusal = refusal_of(plan.cost, population, account)
     if as_json:
         outlook = {"admitted": refusal is None, "remaining": _remaining(population, account)}
-        suggested = [suggestion.values() for suggestion in suggestions(plan, count)]
-        print_json({**explain_plan(plan, count), "suggestions": suggested, **outlook})
+        suggested = [suggestion.values() for suggestion in plan.suggest(count)]
+        print_json({**plan.facts(count), "suggestions": suggested, **outlook})
         return
     console = new_console()
     console.print(plan_table(plan, account, count))
@@ -246,11 +244,14 @@ def _query(
 def _check_bars(session: "Session", sql: str, terms: dict[str, Any]) -> None:
     """Refuse, before it is paid for, an answer that is known to have too many rows for a chart."""
     from discreet.drawing.chart import MOST_BARS
+    from discreet.plan.pipeline import Plan
 
     try:
         plan = session.explain(sql, **terms)
     except DiscreetError:
         return  # the question itself says why, or buys what it needs first
+    if not isinstance(plan, Plan):
+        return  # how many rows stand above is known when it has run
     rows = min(len(plan.groups), plan.query.limit or len(plan.groups))
     if plan.selection is None and plan.query.having is None and rows > MOST_BARS:
         raise InvalidValue(
@@ -289,13 +290,13 @@ def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -
     console.print(answer_table(answer, width=console.width))
     if answer.notes:
         console.print(notes_table(answer))
-    cost = cost_text(answer.plan.cost, analyst.conversion_delta)
+    cost = cost_text(answer.cost, analyst.conversion_delta)
     receipt = answer.receipt
     said = [f"Cost: {cost}."]
     if answer.free:
         said = [f"Free: asked before, the same answer, nothing charged. It had cost {cost}."]
     if answer.bought is not None and not answer.bought.free:
-        paid = cost_text(answer.bought.plan.cost, analyst.conversion_delta)
+        paid = cost_text(answer.bought.cost, analyst.conversion_delta)
         said.append(f"A noisy count was bought first, to know the error: {paid}.")
     said.append(f"Receipt: {receipt.id} of {receipt.time[:10]}.")
     said += [f"Left of {who.holder} {who.name}: {left_text(who)}." for who in (analyst, population)]

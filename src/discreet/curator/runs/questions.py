@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from discreet.query.algebra import Query
-from discreet.query.parse import parse
 from discreet.schema.table import Table
+from discreet.upper.split import Statement, read_statement
 
 __all__ = ["Questions"]
 
@@ -28,17 +28,19 @@ class Questions:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, str], tuple[tuple[Table, ...], Query]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], tuple[tuple[Table, ...], Query | Statement]] = (
+            OrderedDict()
+        )
 
-    def read(self, text: str, tables: Mapping[str, Table], *, analyst: str) -> Query:
-        """The query of a text, read anew unless it was read lately about these very tables."""
+    def read(self, text: str, tables: Mapping[str, Table], *, analyst: str) -> Query | Statement:
+        """The query or statement of a text, read anew unless it was read lately about these very tables."""
         key, asked = (analyst, text), tuple(tables.values())
         with self._lock:
             known = self._known.get(key)
             if known is not None and _same(known[0], asked):
                 self._known.move_to_end(key)
                 return known[1]
-        query = parse(text, tables)  # a refusal is not kept
+        query = read_statement(text, tables)  # a refusal is not kept
         if len(text) <= _LONGEST:
             with self._lock:
                 self._known[key] = (asked, query)

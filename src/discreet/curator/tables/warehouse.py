@@ -36,6 +36,7 @@ from discreet.plan.sql.preparation.statement import clamp_counts, lattice_rows, 
 from discreet.rationals import Number
 from discreet.schema.table import Table
 from discreet.schema.toml.read import read_schema
+from discreet.upper.room import UpperRoom
 
 __all__ = ["Warehouse"]
 
@@ -62,6 +63,7 @@ class Warehouse:
         self._reports: dict[str, SourceReport] = {}
         self._glance = threading.local()
         self.questions = Questions()
+        self.upper = UpperRoom()
         self.turns = Turns()
 
     def add(
@@ -399,6 +401,7 @@ class Warehouse:
     def close(self) -> None:
         """End all engines."""
         self.engines.close()
+        self.upper.close()
 
 
 def _origin(table: Table) -> Origin:

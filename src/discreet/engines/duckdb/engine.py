@@ -4,7 +4,7 @@ The caller sees exact integers or one fixed message; the reason is kept for the 
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -215,6 +215,20 @@ class DuckDB:
             # Raised here, outside any handler, so that no reason hangs on it as a context.
             raise Unavailable(MESSAGE)
         return cast(list[tuple[Cell, ...]], rows)
+
+    def rows_together(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]]:
+        """All rows of several SELECTs, with no other statement in between. Rows are exact."""
+        holding = self._own_holding()
+        results: list[Any] = []
+        with holding.lock:
+            for sql in statements:
+                results.append(self._attempt(holding, "rows", sql, self._seconds))
+                if results[-1] is None:
+                    break
+        if results[-1] is None:
+            # Raised here, outside any handler, so that no reason hangs on it as a context.
+            raise Unavailable(MESSAGE)
+        return cast(list[list[tuple[Cell, ...]]], results)
 
     def columns(self) -> list[tuple[str, str]] | None:
         """Names and types of the columns of a source in place; None where it cannot be read."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import threading
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -79,12 +80,16 @@ class PostgreSQL:
 
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
         """All rows of one SELECT; from several threads, one after the other. Rows are exact."""
+        return self.rows_together((sql,))[0]
+
+    def rows_together(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]]:
+        """All rows of several SELECTs in one transaction. Rows are exact."""
         with self._lock:
-            rows = self._attempt(sql)
-        if rows is None:
+            results = self._attempt(statements)
+        if results is None:
             # Raised here, outside any handler, so that no reason hangs on it as a context.
             raise Unavailable(MESSAGE)
-        return rows
+        return results
 
     def close(self) -> None:
         """Close the connection; the next statement makes a new one."""
@@ -111,20 +116,21 @@ class PostgreSQL:
             )
         return known
 
-    def _attempt(self, sql: str) -> list[tuple[Cell, ...]] | None:
+    def _attempt(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]] | None:
         try:
-            if not is_query(sql):
+            if not all(map(is_query, statements)):
                 raise ValueError("the engine runs one SELECT statement and nothing else")
-            return self._run(self._connection(), sql)
+            return self._run(self._connection(), statements)
         except (library().Error, ArithmeticError, OSError, TypeError, ValueError) as failure:
             self.last_failure = f"{type(failure).__name__}: {failure}"
             self._drop()
             return None
 
-    def _run(self, connection: Any, sql: str) -> list[tuple[Cell, ...]]:
+    def _run(self, connection: Any, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]]:
         # The limit is set before the statement starts, and its clock runs from its start: nothing
         # inside a statement can change it. The next statement sets its own.
-        guard = threading.Timer(self._seconds + _GRACE_SECONDS, _cut, (connection.fileno(),))
+        limit = self._seconds * len(statements) + _GRACE_SECONDS
+        guard = threading.Timer(limit, _cut, (connection.fileno(),))
         guard.daemon = True
         guard.start()
         try:
@@ -132,14 +138,16 @@ class PostgreSQL:
                 cursor.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 cursor.execute(f"SET LOCAL statement_timeout = {_milliseconds(self._seconds)}")
                 cursor.execute("SET LOCAL jit = off")
-                # Binary results use the extended protocol, which takes one statement only.
-                cursor.execute(sql, binary=True)
-                _check_types(cursor.description)
-                rows = [tuple(map(_cell, row)) for row in cursor.fetchall()]
+                results = []
+                for sql in statements:
+                    # Binary results use the extended protocol, which takes one statement only.
+                    cursor.execute(sql, binary=True)
+                    _check_types(cursor.description)
+                    results.append([tuple(map(_cell, row)) for row in cursor.fetchall()])
                 cursor.execute("ROLLBACK")
         finally:
             guard.cancel()
-        return rows
+        return results
 
 
 def _milliseconds(seconds: float) -> int:

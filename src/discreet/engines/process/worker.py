@@ -27,6 +27,8 @@ _INTEGERS = {*_WIDTHS, *(f"U{width}" for width in _WIDTHS), '"NULL"', "NULL"}
 _BINARY = ("", "binary", "c", "posix")  # collations by which texts are equal as their bytes are
 _KNOWN = (ArithmeticError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 _SECONDS_BETWEEN_PROGRESS = 0.1
+_MOST_ROWS = 100_000  # of a result above released rows
+_MOST_TEXT = 1 << 26
 
 
 class _Pipe:
@@ -111,6 +113,57 @@ def _rows(connection: "DuckDBPyConnection", sql: str) -> bytes:
     return marshal.dumps(connection.fetchall())
 
 
+def _load(connection: "DuckDBPyConnection", told: str) -> bytes:
+    """Make a table of released values: columns of texts that are cast to their type, or floats."""
+    import base64
+
+    import numpy
+
+    table = json.loads(told)
+    arrays, casts = {}, []
+    for place, column in enumerate(table["columns"]):
+        if "floats" in column:
+            values = numpy.frombuffer(base64.b64decode(column["floats"]), dtype="<f8")
+        else:
+            values = numpy.array([*column["texts"], ""], dtype=object)[:-1]
+        arrays[f"v{place}"] = values
+        casts.append(f'CAST(v{place} AS {column["type"]}) AS "c{place}"')
+    connection.register("loaded", arrays)
+    connection.execute(
+        f'CREATE OR REPLACE TABLE "{table["name"]}" AS SELECT {", ".join(casts)} FROM loaded'
+    )
+    connection.unregister("loaded")
+    return marshal.dumps(None)
+
+
+def _table(connection: "DuckDBPyConnection", sql: str) -> bytes:
+    """The names and types of a result, and its rows: numbers, texts, booleans and NULL."""
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type.name != "SELECT":
+        raise ValueError("the engine runs one SELECT statement and nothing else")
+    connection.execute(sql)
+    columns = [(column[0], str(column[1])) for column in connection.description]
+    rows = connection.fetchmany(_MOST_ROWS + 1)
+    if len(rows) > _MOST_ROWS:
+        raise ValueError(f"the result has more than {_MOST_ROWS} rows")
+    plain = [tuple(map(_plain, row)) for row in rows]
+    if sum(len(cell) for row in plain for cell in row if isinstance(cell, str)) > _MOST_TEXT:
+        raise ValueError("the result has too much text")
+    return marshal.dumps((columns, plain))
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(str(_plain(part)) for part in value) + "]"
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "as_tuple"):  # a decimal
+        return float(value)
+    return str(value)
+
+
 def _names(connection: "DuckDBPyConnection", sql: str) -> bytes:
     """Names and types of the columns a SELECT would yield; no row is kept."""
     connection.execute(f"SELECT * FROM ({sql}) LIMIT 0")
@@ -180,6 +233,10 @@ def _answer(connection: "DuckDBPyConnection", request: list[str], pipe: _Pipe) -
     command, text = request
     if command == "rows":
         return _rows(connection, text)
+    if command == "load":
+        return _load(connection, text)
+    if command == "table":
+        return _table(connection, text)
     if command == "names":
         return _names(connection, text)
     if command == "tables":

@@ -5,7 +5,7 @@ The caller sees exact integers or one fixed message; the reason is kept for the 
 import os
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote
@@ -116,6 +116,10 @@ class Spark:
             # Raised here, outside any handler, so that no reason hangs on it as a context.
             raise Unavailable(MESSAGE)
         return rows
+
+    def rows_together(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]]:
+        """All rows of several SELECTs, one after the other. Rows are exact."""
+        return [self.rows(sql) for sql in statements]
 
     def close(self) -> None:
         """Let the session go; Spark itself stays, for the next one."""

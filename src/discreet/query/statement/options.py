@@ -2,7 +2,7 @@
 text for limits that came beside it. Knows its option names; every other one is refused by name.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from discreet.query.statement.text import tokens
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["cut", "options", "with_limits"]
+__all__ = ["Shared", "cut", "cut_shared", "options", "with_limits"]
 
 _NAMES = (
     "epsilon",
@@ -144,6 +144,34 @@ def options(inside: list["Token"], relation: Relation) -> Options:
         else:
             result = _apply(result, name, _number(name, value))
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The clause of a statement with several private blocks: what is said of the whole, and, as
+    text, what is said of each block.
+    """
+
+    options: Options
+    limits: str
+
+
+def cut_shared(words: list["Token"]) -> tuple[list["Token"], Shared]:
+    """The tokens without the clause, and what it said.
+
+    >>> from discreet.query.statement.text import tokens
+    >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, max_rows_contributed=2) a"
+    >>> cut_shared(tokens(text))[1].limits
+    'max_rows_contributed=2'
+    """
+    outside, inside = cut(words)
+    result, limits = Options(), []
+    for name, value in (_settings(inside) if inside else {}).items():
+        if name in ("epsilon", "delta"):
+            result = _apply(result, name, _number(name, value))
+        else:
+            limits.append(f"{name}={''.join(token.text for token in value)}")
+    return outside, Shared(result, ", ".join(limits))
 
 
 def with_limits(

@@ -12,7 +12,7 @@ from discreet.schema.column import nearest
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["allow", "check_text", "tokens"]
+__all__ = ["allow", "check_calls", "check_text", "tokens"]
 
 _LARGEST_TEXT = 16_384
 _MOST_TOKENS = 3000
@@ -49,6 +49,9 @@ _AFTER_NUMBER = _words("COMMA DASH DCOLON EQ GT GTE LT LTE NEQ PLUS R_PAREN SLAS
 
 _AS_ALIAS = _words("JOIN SELECT WITH")  # on the allow-list, but no names
 _AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
+
+_TWO_SIZES = ["NUMBER", "COMMA", "NUMBER", "R_PAREN"]
+_BEGINS = _words("L_PAREN SELECT VALUES WITH")  # of what UNION adds
 
 _TYPES = "Write types without a size, and dates as DATE '2024-01-31'."
 
@@ -121,6 +124,7 @@ def _nesting(words: list["Token"]) -> None:
 def _joins(words: list["Token"]) -> None:
     # sqlglot's time doubles with every JOIN that waits for its ON, so none waits for another.
     waiting: list[Token | None] = [None]
+    before = ""
     for token in [*words, None]:
         kind = "END_OF_TEXT" if token is None else token.token_type.name
         open_join = waiting[-1]
@@ -134,7 +138,8 @@ def _joins(words: list["Token"]) -> None:
         elif kind == "R_PAREN":
             waiting = waiting[:-1] or [None]
         elif kind in ("JOIN", "ON", "USING"):
-            waiting[-1] = token if kind == "JOIN" else None
+            waiting[-1] = token if kind == "JOIN" and before != "CROSS" else None
+        before = kind
 
 
 def _check_truncation(words: list["Token"], place: int) -> None:
@@ -266,7 +271,31 @@ different people. Write JOIN ... ON a.unit = b.unit.
     _joins(words)
 
 
-def _single(words: list["Token"]) -> list["Token"]:
+def check_calls(words: list["Token"]) -> None:
+    """Refuse numbers that are none, and types as functions, whose nesting takes long to parse.
+
+    What else may stand in such a text is decided by its tree.
+    """
+    from sqlglot.parser import Parser
+
+    for place, token in enumerate(words):
+        if place > 0:
+            _check_glued(words[place - 1], token)
+        if token.token_type.name == "NUMBER":
+            _number(token)
+        inside = [word.token_type.name for word in words[place + 1 : place + 6]]
+        if token.token_type not in Parser.TYPE_TOKENS or inside[:1] != ["L_PAREN"]:
+            continue
+        sized = inside[1:3] == ["NUMBER", "R_PAREN"] or inside[1:] == _TWO_SIZES
+        if not sized and not (token.text.upper() == "UNION" and inside[1] in _BEGINS):
+            raise UnsafeQuery(
+                f"{token.text[:60]}( (line {token.line}) is not supported here. "
+                f"{FUNCTION_HINTS.get(token.text.upper(), _TYPES)}"
+            )
+    _joins(words)
+
+
+def _single(words: list["Token"], most_selects: int) -> list["Token"]:
     while words and words[-1].token_type.name == "SEMICOLON":
         words = words[:-1]
     if not words:
@@ -283,14 +312,14 @@ def _single(words: list["Token"]) -> list["Token"]:
                 f"a second statement (line {token.line}). Ask one question at a time."
             )
     selects = [token.token_type.name for token in words].count("SELECT")
-    if selects > _MOST_SELECTS:
+    if selects > most_selects:
         raise UnsafeQuery(
-            f"the question has {selects} SELECTs; the limit is {_MOST_SELECTS}. Ask a simpler one."
+            f"the question has {selects} SELECTs; the limit is {most_selects}. Ask a simpler one."
         )
     return words
 
 
-def tokens(text: str) -> list["Token"]:
+def tokens(text: str, *, most_selects: int = _MOST_SELECTS) -> list["Token"]:
     """The tokens of one statement that starts with SELECT or WITH and keeps to the limits.
 
     >>> [each.text for each in tokens("SELECT COUNT(*) -- all")]
@@ -303,6 +332,6 @@ def tokens(text: str) -> list["Token"]:
             f"the question has {len(words)} words and signs; the limit is {_MOST_TOKENS}. "
             "Ask a shorter one."
         )
-    words = _single(words)
+    words = _single(words, most_selects)
     _nesting(words)
     return words

@@ -14,17 +14,18 @@ from discreet.drawing.svg import Bar, bars, curve
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.explain import error_of, warnings_of
-from discreet.plan.results.suggest import suggestions
 from discreet.report.words import cost_text, left_text, refusal_of, respell, spent_text
 from discreet.schema.described import examples_of, table_values
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.pages.shared import Analyst, Form, Here, form_of, number_of
 from discreet.server.paging import PAGE, number_in
 from discreet.server.problems import Problem
+from discreet.upper.plan import StatementPlan
 from discreet.web.rendering import page
 
 __all__ = ["analyst_pages", "preview_of"]
+
+Asked = Plan | StatementPlan
 
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
 _FIELDS = {
@@ -131,12 +132,13 @@ def preview_of(here: Here, form: Form) -> dict[str, Any]:
 
 
 def _describe_preview(
-    here: Here, session: Session, plan: Plan, epsilon: Fraction, count: int | None
+    here: Here, session: Session, plan: Asked, epsilon: Fraction, count: int | None
 ) -> dict[str, Any]:
     population, analyst = here.server.curator.ledger.payers(
         population=plan.table.population, analyst=here.who.name
     )
-    errors = error_of(plan, count)
+    facts = plan.facts(count)
+    errors = facts["error"]
     shown = next((name for name, error in errors.items() if error), None)
     drawn = "" if shown is None else _curve(session, plan, shown, epsilon, count)
     return {
@@ -148,28 +150,28 @@ def _describe_preview(
         "warnings": [
             respell(text, _FIELDS)
             for text in (
-                *warnings_of(plan, count),
-                *(one.words for one in suggestions(plan, count)),
+                *facts["warnings"],
+                *(one.words for one in plan.suggest(count)),
             )
         ],
         "seconds": f"{float(here.server.curator.visible_after(plan)):g}",
     }
 
 
-def _curve(session: Session, plan: Plan, shown: str, epsilon: Fraction, count: int | None) -> str:
+def _curve(session: Session, plan: Asked, shown: str, epsilon: Fraction, count: int | None) -> str:
     points = []
     for factor in _FACTORS:
         try:
             other = session.explain(plan.question, epsilon=epsilon * Fraction(factor), count=count)
         except DiscreetError:  # below the least price: it is not on the curve
             continue
-        points.append((float(epsilon) * factor, error_of(other, count)[shown] or 0.0))
-    chosen = float(epsilon), error_of(plan, count)[shown] or 0.0
+        points.append((float(epsilon) * factor, other.facts(count)["error"][shown] or 0.0))
+    chosen = float(epsilon), plan.facts(count)["error"][shown] or 0.0
     title = f"Error of {shown} against epsilon; now {chosen[1]:.4g} at {chosen[0]:g}"
     return curve(title, points, chosen)
 
 
-def _count_left(plan: Plan, *accounts: Account) -> str:
+def _count_left(plan: Asked, *accounts: Account) -> str:
     """How many questions of this price the budgets still admit."""
     counts = []
     for account in accounts:
@@ -258,7 +260,7 @@ def _describe_shown(here: Here, answer: Answer) -> dict[str, Any]:
         [{"text": text, "interval": beside} for text, beside in row]
         for row in zip(*columns, strict=True)
     ]
-    cost = cost_text(answer.plan.cost, analyst.conversion_delta)
+    cost = cost_text(answer.cost, analyst.conversion_delta)
     return {
         "receipt": receipt,
         "columns": answer.columns,

@@ -364,7 +364,7 @@ def _try_question(session: Session, question: str) -> str:
     except DiscreetError as refusal:
         return refusal_text(refusal)
     shown = "; ".join(", ".join(map(str, row.values())) for row in answer.to_dicts()[:4])
-    return f"{shown} ({cost_text(answer.plan.cost)})"
+    return f"{shown} ({cost_text(answer.cost)})"
 
 
 def _write_made_up(table: Table, file: Path) -> None:

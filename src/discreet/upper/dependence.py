@@ -1,0 +1,343 @@
+"""How the columns of an outer query hang on noise: not at all, as a sum with known factors, or in
+another way; and whether which rows there are hangs on it too. From the checked tree alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.upper.functions import AGGREGATES, RANKED
+from discreet.upper.tree import (
+    Apply,
+    Ask,
+    Block,
+    Branches,
+    Column,
+    Combine,
+    Common,
+    Convert,
+    Expression,
+    Inside,
+    Join,
+    Listed,
+    Literal,
+    Nested,
+    Number,
+    Operate,
+    Part,
+    Query,
+    Select,
+    Sort,
+    Source,
+    Star,
+    Text,
+    parts_of,
+)
+
+__all__ = ["Dependence", "Shape", "Term", "shape_of"]
+
+Term = tuple[int, str]
+"""A noisy column of a block: the block's place in the statement, and the column's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """How one column hangs on noise.
+
+    `terms` are known factors of noisy columns of one row of each block, None where it is no such
+    sum; `obscure` says that some of it comes from a value whose error is no noise that was added.
+    """
+
+    noisy: bool = False
+    obscure: bool = False
+    terms: tuple[tuple[Term, Fraction], ...] | None = ()
+
+
+_FIXED = Dependence()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of a query, and whether noise decides which rows it has."""
+
+    columns: tuple[tuple[str, Dependence], ...]
+    noisy_rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the names in an expression stand for: sources of this query, then those around it."""
+
+    sources: tuple[tuple[str, Shape], ...]
+    outer: "_Place | None" = None
+    aliases: Mapping[str, Dependence] | None = None
+
+    def find(self, column: Column) -> Dependence:
+        """What a column hangs on; one that nobody knows hangs on everything."""
+        for source, shape in self.sources:
+            if column.table and source.casefold() != column.table.casefold():
+                continue
+            for called, dependence in shape.columns:
+                if called.casefold() == column.name.casefold():
+                    return dependence
+        if not column.table and self.aliases and column.name.casefold() in self.aliases:
+            return self.aliases[column.name.casefold()]
+        if self.outer is not None:
+            return self.outer.find(column)
+        return Dependence(noisy=True, obscure=True, terms=None)
+
+    @property
+    def noisy_rows(self) -> bool:
+        return any(shape.noisy_rows for _, shape in self.sources)
+
+
+def shape_of(query: Query, blocks: Sequence[Shape]) -> Shape:
+    """The columns of a query over blocks of these shapes.
+
+    >>> n = Dependence(noisy=True, terms=(((0, "n"), Fraction(1)),))
+    >>> block = Named(Block(0), "q")
+    >>> half = Operate("/", (Column("n"), Number("2")))
+    >>> shape = shape_of(Select(items=(Item(half, "h"),), source=block), [Shape((("n", n),))])
+    >>> shape.columns[0][1].terms
+    (((0, 'n'), Fraction(1, 2)),)
+    """
+    return _Reading(blocks).query(query, {}, None)
+
+
+_Commons = Mapping[str, Shape]
+
+
+class _Reading:
+    """Follows noise through one statement."""
+
+    __slots__ = ("_blocks",)
+
+    def __init__(self, blocks: Sequence[Shape]) -> None:
+        self._blocks = blocks
+
+    def query(self, query: Query, commons: _Commons, outer: _Place | None) -> Shape:
+        known = dict(commons)
+        for called, names, inner in query.commons:
+            known[called.casefold()] = _rename(self.query(inner, known, outer), names)
+        if isinstance(query, Combine):
+            return self._combine(query, known, outer)
+        return self._select(query, known, outer)
+
+    def _combine(self, query: Combine, commons: _Commons, outer: _Place | None) -> Shape:
+        left, right = (self.query(side, commons, outer) for side in (query.left, query.right))
+        columns = tuple(
+            (name, one if one == other else _mix((one, other)))
+            for (name, one), (_, other) in zip(left.columns, right.columns, strict=False)
+        )
+        compared = query.operator != "UNION ALL" and any(part.noisy for _, part in columns)
+        place = _Place((("", Shape(columns)),), outer)
+        cut = query.limit is not None and self._sorts(query.order, place, commons)
+        return Shape(columns, left.noisy_rows or right.noisy_rows or compared or cut)
+
+    def _select(self, query: Select, commons: _Commons, outer: _Place | None) -> Shape:
+        sources: tuple[tuple[str, Shape], ...] = ()
+        joined = False
+        if query.source is not None:
+            sources, joined = self._source(query.source, commons, outer)
+        place = _Place(sources, outer)
+
+        def hangs(expression: Expression | None) -> bool:
+            return expression is not None and self._read(expression, place, commons).noisy
+
+        rows = joined or place.noisy_rows or hangs(query.where)
+        grouped = bool(query.group or query.sets) or _has_aggregate(query)
+        keys = (*query.group, *(term for _, lists in query.sets for part in lists for term in part))
+        below = rows  # whether noise decides which rows are grouped
+        rows = rows if keys or not grouped else False
+        rows = rows or any(map(hangs, keys))
+        columns: list[tuple[str, Dependence]] = []
+        for item in query.items:
+            if isinstance(item.expression, Star):
+                columns += _spread(item.expression, sources)
+                continue
+            found = self._read(item.expression, place, commons, below)
+            columns.append((item.alias, found))
+        aliases = {called.casefold(): found for called, found in columns}
+        place = _Place(sources, outer, aliases)
+        late = (query.having, query.qualify)
+        rows = rows or any(
+            part is not None and self._read(part, place, commons, below).noisy for part in late
+        )
+        rows = rows or (query.distinct and any(found.noisy for _, found in columns))
+        sorts = self._sorts(query.order, place, commons)
+        cut = query.limit is not None or query.offset is not None or bool(query.distinct_on)
+        return Shape(tuple(columns), rows or (cut and sorts) or any(map(hangs, query.distinct_on)))
+
+    def _sorts(self, order: tuple[Sort, ...], place: _Place, commons: _Commons) -> bool:
+        """Whether noise decides an order; a bare number stands for a column of the result."""
+        for sort in order:
+            if isinstance(sort.expression, Number):
+                return True
+            if self._read(sort.expression, place, commons).noisy:
+                return True
+        return False
+
+    def _source(
+        self, source: Source, commons: _Commons, outer: _Place | None
+    ) -> tuple[tuple[tuple[str, Shape], ...], bool]:
+        if isinstance(source, Join):
+            left, one = self._source(source.left, commons, outer)
+            right, other = self._source(source.right, commons, outer)
+            place = _Place((*left, *right), outer)
+            matched = [place.find(Column(called)).noisy for called in source.using] + [
+                self._read(source.on, place, commons).noisy if source.on is not None else False
+            ]
+            shown = left if source.kind in ("SEMI", "ANTI") else (*left, *right)
+            return shown, one or other or any(matched)
+        match source.source:
+            case Block(at):
+                shape = self._blocks[at]
+            case Common(called):
+                shape = commons[called.casefold()]
+            case Nested(inner):
+                shape = self.query(inner, commons, outer)
+            case Listed(rows):
+                count = len(rows[0]) if rows else 0
+                shape = Shape(tuple((f"col{at}", _FIXED) for at in range(count)))
+        return ((source.alias, _rename(shape, source.columns)),), False
+
+    def _read(
+        self, expression: Expression, place: _Place, commons: _Commons, below: bool = False
+    ) -> Dependence:
+        def read(part: Expression) -> Dependence:
+            return self._read(part, place, commons, below)
+
+        match expression:
+            case Column():
+                return place.find(expression)
+            case Number() | Text() | Literal():
+                return _FIXED
+            case Star():
+                return Dependence(noisy=True, terms=None)
+            case Operate(operator, operands):
+                return _operate(operator, operands, read)
+            case Convert(_, operand, "DOUBLE"):
+                return read(operand)
+            case Convert(_, operand) | Part(_, operand):
+                return _mix((read(operand),))
+            case Branches(operand, arms, otherwise):
+                inner = [part for arm in arms for part in arm]
+                inner += [part for part in (operand, otherwise) if part is not None]
+                return _mix(tuple(map(read, inner)))
+            case Inside(operand, values):
+                if isinstance(values, tuple):
+                    return _mix(tuple(map(read, (operand, *values))))
+                return _mix((read(operand), self._ask(values, place, commons)))
+            case Ask(_, query):
+                return self._ask(query, place, commons)
+            case Apply():
+                return self._apply(expression, place, read, below)
+
+    def _ask(self, query: Query, place: _Place, commons: _Commons) -> Dependence:
+        shape = self.query(query, commons, place)
+        parts = tuple(found for _, found in shape.columns)
+        if len(parts) == 1 and not shape.noisy_rows:
+            return parts[0]
+        return _mix((*parts, Dependence(noisy=shape.noisy_rows)))
+
+    def _apply(
+        self,
+        applied: Apply,
+        place: _Place,
+        read: Callable[[Expression], Dependence],
+        below: bool,
+    ) -> Dependence:
+        parts = [read(part) for part in applied.arguments]
+        parts += [read(sort.expression) for sort in applied.within]
+        if applied.where is not None:
+            parts.append(read(applied.where))
+        if applied.over is not None:
+            parts += [read(part) for part in applied.over.partition]
+            parts += [read(sort.expression) for sort in applied.over.order]
+        several = applied.over is not None or applied.function in AGGREGATES | RANKED
+        if several and (below or place.noisy_rows):
+            parts.append(Dependence(noisy=True))
+        return _mix(tuple(parts))
+
+
+def _operate(
+    operator: str, operands: tuple[Expression, ...], read: Callable[[Expression], Dependence]
+) -> Dependence:
+    parts = tuple(map(read, operands))
+    if operator == "NEGATE":
+        return _scale(parts[0], Fraction(-1))
+    if operator in ("+", "-") and all(part.terms is not None for part in parts):
+        sign = Fraction(1 if operator == "+" else -1)
+        return _add(parts[0], _scale(parts[1], sign))
+    constants = [_constant(part) for part in operands]
+    if operator == "*" and constants[1] is not None:
+        return _scale(parts[0], constants[1])
+    if operator == "*" and constants[0] is not None:
+        return _scale(parts[1], constants[0])
+    if operator == "/" and constants[1]:
+        return _scale(parts[0], 1 / constants[1])
+    return _mix(parts)
+
+
+def _constant(expression: Expression) -> Fraction | None:
+    match expression:
+        case Number(digits):
+            return Fraction(digits)
+        case Operate("NEGATE", (Number(digits),)):
+            return -Fraction(digits)
+    return None
+
+
+def _scale(part: Dependence, factor: Fraction) -> Dependence:
+    if part.terms is None:
+        return part
+    return Dependence(
+        part.noisy, part.obscure, tuple((term, factor * value) for term, value in part.terms)
+    )
+
+
+def _add(one: Dependence, other: Dependence) -> Dependence:
+    sums: dict[Term, Fraction] = {}
+    for term, value in (*(one.terms or ()), *(other.terms or ())):
+        sums[term] = sums.get(term, Fraction(0)) + value
+    return Dependence(one.noisy or other.noisy, one.obscure or other.obscure, tuple(sums.items()))
+
+
+def _mix(parts: tuple[Dependence, ...]) -> Dependence:
+    """Something made of several in a way that is not known."""
+    noisy = any(part.noisy for part in parts)
+    obscure = any(part.obscure for part in parts)
+    return Dependence(noisy, obscure, None) if noisy else _FIXED
+
+
+def _rename(shape: Shape, names: tuple[str, ...]) -> Shape:
+    changed = [*names, *(called for called, _ in shape.columns[len(names) :])]
+    columns = tuple(
+        (called, found) for called, (_, found) in zip(changed, shape.columns, strict=False)
+    )
+    return Shape(columns, shape.noisy_rows)
+
+
+def _spread(star: Star, sources: tuple[tuple[str, Shape], ...]) -> list[tuple[str, Dependence]]:
+    left_out = {called.casefold() for called in star.without}
+    return [
+        (called, found)
+        for source, shape in sources
+        if not star.table or source.casefold() == star.table.casefold()
+        for called, found in shape.columns
+        if called.casefold() not in left_out
+    ]
+
+
+def _has_aggregate(query: Select) -> bool:
+    places: list[object] = [item.expression for item in query.items]
+    return any(map(_aggregates, (*places, query.having)))
+
+
+def _aggregates(part: object) -> bool:
+    """Whether an expression has an aggregate of the SELECT it stands in."""
+    if isinstance(part, Select | Combine):
+        return False
+    if isinstance(part, Apply) and part.over is None and part.function in AGGREGATES | RANKED:
+        return True
+    return any(map(_aggregates, parts_of(part)))

@@ -1,0 +1,309 @@
+"""A SELECT that groups rows of people, taken apart: the question whose numbers are released, and
+what the same SELECT does with them. Both are parsed trees; the first is read as any question.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.readers.naming import free_name
+from discreet.query.readers.typed import where_in_text
+from discreet.query.statement.ranking import ordinal
+from discreet.upper.functions import AGGREGATES, RANKED, spell
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["QUERIES", "Parted", "group_terms", "is_aggregated", "part_grouped"]
+
+QUERIES = ("Select", "Union", "Except", "Intersect")
+"""The classes of nodes that are whole queries."""
+
+_ABOVE = ("having", "qualify", "windows", "order")
+_BELOW = ("from_", "joins", "where")
+_LONGEST = 56
+_PRIVATE = ("COUNTIF",)
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """The question inside a grouped SELECT, and the SELECT over its columns."""
+
+    question: "Expr"
+    above: "Expr"
+
+
+def is_aggregated(select: "Expr") -> bool:
+    """Whether a SELECT has groups, an aggregate or DISTINCT.
+
+    >>> from discreet.upper.text import read_tree
+    >>> is_aggregated(read_tree("SELECT SUM(a) FROM t")[1])
+    True
+    """
+    if select.args.get("group") is not None or select.args.get("distinct") is not None:
+        return True
+    places = [*select.expressions, *(select.args.get(part) for part in _ABOVE)]
+    return any(True for place in places for _ in _find(place))
+
+
+def group_terms(select: "Expr") -> "list[Expr]":
+    """What a SELECT groups by: positions, names of its columns and ALL are resolved."""
+    items = [_plain(item) for item in select.expressions]
+    group = select.args.get("group")
+    if group is None:
+        if select.args.get("distinct") is None or any(True for item in items for _ in _find(item)):
+            return []
+        return items
+    if group.args.get("all"):
+        return [item for item in items if not any(True for _ in _find(item))]
+    terms = []
+    for term in group.expressions:
+        if type(term).__name__ in ("Rollup", "Cube", "GroupingSets"):
+            raise UnsafeQuery(
+                f"{type(term).__name__.upper()} over rows of people{where_in_text(term)} is not "
+                "supported. Ask for each of its groupings, and join them with UNION ALL."
+            )
+        place = ordinal(term, len(items))
+        aliased = [item for item in select.expressions if _alias(item) and _names(term, item)]
+        if place is not None:
+            terms.append(items[place])
+        else:
+            terms.append(_plain(aliased[0]) if aliased else term)
+    return terms
+
+
+def part_grouped(select: "Expr") -> Parted:
+    """A grouped SELECT in its two parts.
+
+    >>> from discreet.upper.text import read_tree
+    >>> parted = part_grouped(read_tree("SELECT UPPER(r) AS u, COUNT(*) FROM t GROUP BY r")[1])
+    >>> parted.question.sql()
+    'SELECT r AS r, COUNT(*) AS count FROM t GROUP BY r'
+    >>> parted.above.sql()
+    'SELECT UPPER("r") AS u, "count" AS count'
+    """
+    return _Parting(select).part()
+
+
+class _Parting:
+    """The columns of the question so far, and what stands for them above."""
+
+    __slots__ = ("_keys", "_made", "_named", "_select", "_used")
+
+    def __init__(self, select: "Expr") -> None:
+        self._select = select
+        self._used: list[str] = []
+        self._made: list[tuple[str, Expr]] = []  # the columns of the question
+        self._named: dict[str, str] = {}  # what is released, as text, and its column
+        self._keys = group_terms(select)
+
+    def part(self) -> Parted:
+        from sqlglot import expressions as trees
+
+        select = self._select
+        reserved = [_alias(item) for item in select.expressions if _alias(item)]
+        aliases = {_text(_plain(item)): _alias(item) for item in select.expressions if _alias(item)}
+        for key in self._keys:
+            self._release(key, aliases, reserved)
+        places = [*select.expressions, *(select.args.get(part) for part in _ABOVE)]
+        for place in places:
+            for found in _find(place):
+                self._release(found, aliases, reserved)
+        if len(self._made) == len(self._keys):
+            raise UnsafeQuery(
+                "the question asks for no aggregate. Add COUNT(*), SUM or AVG to the SELECT list."
+            )
+        question = trees.Select(
+            **{part: _copy(select.args[part]) for part in _BELOW if select.args.get(part)}
+        )
+        question.set(
+            "expressions",
+            [
+                trees.alias_(node.copy(), name, quoted=not _is_plain(name))
+                for name, node in self._made
+            ],
+        )
+        if self._keys:
+            group = trees.Group(expressions=[key.copy() for key in self._keys])
+            question.set("group", group)
+        return Parted(question, self._above())
+
+    def _release(self, node: "Expr", aliases: dict[str, str], reserved: list[str]) -> None:
+        text = _text(node)
+        if text in self._named:
+            return
+        name = aliases.get(text) or free_name(_name(node), [*self._used, *reserved])
+        self._used.append(name)
+        self._named[text] = name
+        self._made.append((name, node))
+
+    def _above(self) -> "Expr":
+        from sqlglot import expressions as trees
+
+        select = self._select
+        items = []
+        names: list[str] = []
+        for item in select.expressions:
+            name = free_name(_alias(item) or _name(_plain(item)), names)
+            names.append(name)
+            items.append(trees.alias_(self._raise(_plain(item)), name, quoted=not _is_plain(name)))
+        above = trees.Select(expressions=items)
+        having = select.args.get("having")
+        if having is not None:
+            lifted = self._raise(self._resolve(having.this))
+            above.set("where", trees.Where(this=lifted))
+        for part in ("qualify", "windows", "order"):
+            found = select.args.get(part)
+            if isinstance(found, list):
+                above.set(part, [self._raise(node) for node in found])
+            elif found is not None:
+                above.set(part, self._raise(found))
+        for part in ("limit", "offset"):
+            if select.args.get(part) is not None:
+                above.set(part, select.args[part].copy())
+        if select.args.get("distinct") is not None:
+            above.set("distinct", self._raise(select.args["distinct"]))
+        return above
+
+    def _resolve(self, node: "Expr") -> "Expr":
+        """A condition in which names of the SELECT list stand for what they name."""
+        listed = {
+            _alias(item).casefold(): _plain(item)
+            for item in self._select.expressions
+            if _alias(item)
+        }
+        released = {name.casefold() for name in self._named.values()}
+
+        def change(inner: "Expr") -> "Expr":
+            name = _bare(inner).casefold()
+            if name in listed and name not in released:
+                return listed[name].copy()
+            return inner
+
+        changed: Expr = node.copy().transform(change)
+        return changed
+
+    def _raise(self, node: "Expr") -> "Expr":
+        """The node with the columns of the question in the place of keys and aggregates."""
+        from sqlglot import expressions as trees
+
+        known = self._named.get(_text(node))
+        if known is not None:
+            return trees.column(trees.to_identifier(known, quoted=True))
+        if type(node).__name__ in (*QUERIES, "Subquery"):
+            return node.copy()
+        changed = node.copy()
+        for part, value in node.args.items():
+            if isinstance(value, list):
+                parts = [self._raise(each) if hasattr(each, "args") else each for each in value]
+                changed.set(part, parts)
+            elif hasattr(value, "args"):
+                changed.set(part, self._raise(value))
+        if type(node).__name__ == "Column" and node.args.get("table") is not None:
+            raise UnsafeQuery(
+                f"{node.sql()[:60]!r}{where_in_text(node)} is neither grouped by nor inside an "
+                "aggregate. Add it to GROUP BY."
+            )
+        return changed
+
+
+def _find(place: object) -> "Iterable[Expr]":
+    """The aggregates of rows in a part of a SELECT, from left to right; not windows over them."""
+    if place is None:
+        return
+    if isinstance(place, list):
+        for part in place:
+            yield from _find(part)
+        return
+    kind = type(place).__name__
+    if kind in (*QUERIES, "Subquery") or not hasattr(place, "args"):
+        return
+    if kind == "Window":
+        called = getattr(place, "this", None)
+        if type(called).__name__ in ("IgnoreNulls", "RespectNulls"):
+            called = getattr(called, "this", None)
+        for value in getattr(called, "args", {}).values():
+            yield from _find(value)
+        for part in ("partition_by", "order", "spec"):
+            yield from _find(place.args.get(part))
+        return
+    if _is_aggregate(place):  # type: ignore[arg-type]
+        yield place  # type: ignore[misc]
+        return
+    for value in place.args.values():
+        yield from _find(value)
+
+
+def _is_aggregate(node: "Expr") -> bool:
+    kind = type(node).__name__
+    if kind in ("Filter", "WithinGroup"):
+        return _is_aggregate(node.this) or kind == "WithinGroup"
+    if kind != "Anonymous":
+        return False
+    name = spell(str(node.this))
+    return name in AGGREGATES or name in RANKED or name in _PRIVATE
+
+
+def _plain(item: "Expr") -> "Expr":
+    inner: Expr = item.this if type(item).__name__ == "Alias" else item
+    while type(inner).__name__ == "Paren":
+        inner = inner.this
+    return inner
+
+
+def _alias(item: "Expr") -> str:
+    return str(item.args["alias"].this) if type(item).__name__ == "Alias" else ""
+
+
+def _bare(node: "Expr") -> str:
+    """The name that a column without a table is; empty for all others."""
+    if type(node).__name__ != "Column" or node.args.get("table") is not None:
+        return ""
+    return str(node.this.this) if type(node.this).__name__ == "Identifier" else ""
+
+
+def _names(term: "Expr", item: "Expr") -> bool:
+    """Whether a term of GROUP BY is the alias of an item that is not a column of that name."""
+    return _bare(term).casefold() == _alias(item).casefold()
+
+
+def _text(node: "Expr") -> str:
+    """A node as text by which equal ones are known: without capitals and tables of names."""
+    changed = _plain(node).copy()
+    for inner in list(changed.walk()):
+        if type(inner).__name__ == "Column":
+            inner.set("table", None)
+        if type(inner).__name__ == "Identifier":
+            inner.set("this", str(inner.this).casefold())
+            inner.set("quoted", False)
+        if type(inner).__name__ == "Anonymous":
+            inner.set("this", spell(str(inner.this)))
+    return str(changed.sql(comments=False))
+
+
+def _name(node: "Expr") -> str:
+    """What a released column without an alias is called."""
+    kind = type(node).__name__
+    if kind == "Column" and type(node.this).__name__ == "Identifier":
+        return str(node.this.this)
+    if kind in ("Window", "Filter", "WithinGroup", "Paren"):
+        return _name(node.this)
+    if kind in ("Cast", "TryCast"):
+        return _name(node.this)
+    if kind == "Anonymous":
+        first = node.expressions[0] if node.expressions else None
+        head = str(node.this).lower()
+        bare = "" if first is None else _bare(first)
+        return f"{head}_{bare}"[:_LONGEST] if bare else head[:_LONGEST]
+    return "case" if kind == "Case" else "value"
+
+
+def _copy(value: object) -> object:
+    if isinstance(value, list):
+        return [_copy(each) for each in value]
+    return value.copy() if hasattr(value, "copy") else value
+
+
+def _is_plain(name: str) -> bool:
+    return name.isidentifier() and name.isascii()

@@ -1,0 +1,75 @@
+"""Where outer queries run: a process of its own for each, and one that is kept to try them on
+blocks without rows before anything is charged.
+"""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from discreet.errors import UnsafeQuery
+from discreet.noise.bits import BitSource, system
+from discreet.plan.results.released import Released
+from discreet.upper.engine import UpperEngine
+from discreet.upper.outcome import Outcome, check_upper, run_upper
+from discreet.upper.plan import StatementPlan
+from discreet.upper.rows import kinds_of
+
+__all__ = ["UpperRoom"]
+
+_MOST = 1024
+
+_Tried = tuple[str, tuple[tuple[tuple[str, str], ...], ...]]
+
+
+class UpperRoom:
+    """The engines of a vault's outer queries. They hold released rows only."""
+
+    __slots__ = ("_known", "_lock", "_owner", "_trier")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._trier: UpperEngine | None = None
+        self._known: OrderedDict[_Tried, str] = OrderedDict()
+
+    def check(self, plan: StatementPlan) -> None:
+        """Refuse an outer query that could not be run: a column or a function that does not fit.
+
+        Depends on names and types alone.
+        """
+        kinds = tuple(tuple(kinds_of(block).items()) for block in plan.blocks)
+        tried = plan.upper_sql, kinds
+        with self._lock:
+            if tried not in self._known:
+                self._known[tried] = self._try(plan)
+                while len(self._known) > _MOST:
+                    self._known.popitem(last=False)
+            refusal = self._known[tried]
+        if refusal:
+            raise UnsafeQuery(refusal)
+
+    def _try(self, plan: StatementPlan) -> str:
+        if self._owner != os.getpid():  # a fork does not talk to its parent's child
+            self._trier, self._owner = None, os.getpid()
+        if self._trier is None or not self._trier.alive():
+            self._trier = UpperEngine()
+        try:
+            check_upper(self._trier, plan)
+        except UnsafeQuery as refusal:
+            return str(refusal)
+        return ""
+
+    def run(
+        self, plan: StatementPlan, blocks: Sequence[Released], bits: BitSource = system
+    ) -> Outcome:
+        """The result of an outer query, from a process that ends with it."""
+        with UpperEngine() as engine:
+            return run_upper(engine, plan, blocks, bits)
+
+    def close(self) -> None:
+        """End the process that is kept."""
+        with self._lock:
+            if self._trier is not None and self._owner == os.getpid():
+                self._trier.close()
+            self._trier = None

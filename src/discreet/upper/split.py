@@ -1,0 +1,435 @@
+"""A statement taken apart: private blocks, which are questions of their own, and one outer query
+over their released rows. A block is read by the same front door as any question.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import Options, Query
+from discreet.query.parse import parse
+from discreet.query.readers.typed import where_in_text
+from discreet.schema.column import nearest
+from discreet.schema.names import sql_name
+from discreet.schema.table import Table
+from discreet.upper import tree
+from discreet.upper.grouped import QUERIES, group_terms, is_aggregated, part_grouped
+from discreet.upper.read import BLOCK, read_query
+from discreet.upper.text import read_tree
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["Asked", "Statement", "read_statement"]
+
+_LINE = re.compile(r" \(line \d+[^)]*\)")
+_SCHEMAS = ("main", "public")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One private block: its own text, and the question that it is."""
+
+    text: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Private blocks, each once, and what stands above them."""
+
+    blocks: tuple[Asked, ...]
+    upper: tree.Query
+    options: Options
+
+
+class _Status(StrEnum):
+    """What a query reads: rows of people, released rows, public tables, or constants alone."""
+
+    PEOPLE = "people"
+    RELEASED = "released"
+    PUBLIC = "public"
+    CONSTANT = "constant"
+
+
+class _Unsplit(Exception):
+    """A text that is no statement with private blocks; what refused it as a question stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A subquery that WITH has named."""
+
+    status: _Status
+    node: "Expr"
+    units: frozenset[str]
+
+
+_Names = Mapping[str, _Known]
+
+
+def read_statement(text: str, tables: Mapping[str, Table]) -> Query | Statement:
+    """Read one statement about the tables, or refuse it with UnsafeQuery.
+
+    A question that can be answered by itself is one; anything else is taken apart.
+    >>> from discreet.schema import Column
+    >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
+    >>> text = "SELECT COUNT(*) / (SELECT COUNT(*) FROM visits) FROM visits WHERE age > 17"
+    >>> [block.text for block in read_statement(text, {"visits": visits}).blocks]
+    ['SELECT COUNT(*) AS count FROM visits WHERE age > 17', 'SELECT COUNT(*) FROM visits']
+    """
+    try:
+        return parse(text, tables)
+    except UnsafeQuery as refusal:
+        first = refusal
+    try:
+        return _split(text, tables, str(first))
+    except _Unsplit:
+        raise first from None
+    except RecursionError:
+        raise UnsafeQuery("the question is nested too deeply. Write it flatter.") from None
+
+
+def _split(text: str, tables: Mapping[str, Table], refusal: str) -> Statement:
+    try:
+        shared, node = read_tree(text)
+    except UnsafeQuery:
+        raise _Unsplit from None
+    splitter = _Splitter(tables, shared.limits)
+    try:
+        above = splitter.read(node, {})
+        upper = read_query(above, {})
+    except UnsafeQuery as error:
+        if not splitter.blocks or _LINE.sub("", refusal) == str(error):
+            raise _Unsplit from None
+        raise
+    if not splitter.blocks:
+        raise _Unsplit
+    return Statement(tuple(splitter.blocks), upper, shared.options)
+
+
+@dataclass(slots=True)
+class _Splitter:
+    """Walks a parsed statement from above, and cuts the private blocks out of it."""
+
+    tables: Mapping[str, Table]
+    limits: str
+    blocks: list[Asked] = field(default_factory=list)
+
+    def read(self, node: "Expr", names: _Names) -> "Expr":
+        """A query that shows released rows, with its private blocks cut out."""
+        if type(node).__name__ == "Subquery":
+            changed = node.copy()
+            changed.set("this", self.read(node.this, names))
+            return changed
+        names, commons = self._read_commons(node, names)
+        if type(node).__name__ != "Select":
+            changed = node.copy()
+            for side in ("this", "expression"):
+                changed.set(side, self.read(node.args[side], names))
+        else:
+            status = self._status(node, names)
+            if status in (_Status.PEOPLE, _Status.PUBLIC):
+                raise _refuse_rows(node, status)
+            block = self._is_block(node, names)
+            changed = self._cut(node, names) if block else self._above(node, names)
+        if commons is not None and (commons.expressions or node.args.get("with_") is not None):
+            changed.set("with_", commons if commons.expressions else None)
+        return changed
+
+    def _read_commons(self, node: "Expr", names: _Names) -> "tuple[_Names, Expr | None]":
+        """The names of WITH; those that show released rows stay there."""
+        clause = node.args.get("with_")
+        if clause is None:
+            return names, None
+        known, kept = dict(names), []
+        if clause.args.get("recursive"):
+            raise UnsafeQuery("WITH RECURSIVE is not supported. Write the steps out.")
+        for common in clause.expressions:
+            name = str(common.args["alias"].this.this)
+            status = self._status(common.this, known)
+            if status in (_Status.PEOPLE, _Status.PUBLIC):
+                if common.args["alias"].args.get("columns"):
+                    raise UnsafeQuery(
+                        f"WITH {name[:60]} names its columns. Name them in its SELECT list."
+                    )
+                inner = self._inline(common.this, known)
+            else:
+                changed = common.copy()
+                changed.set("this", self.read(common.this, known))
+                kept.append(changed)
+                inner = changed.this
+            units = self._units(common.this, known) if status is _Status.PEOPLE else frozenset()
+            known[name.casefold()] = _Known(status, inner, units)
+        changed = clause.copy()
+        changed.set("expressions", kept)
+        return known, changed
+
+    def _status(self, node: "Expr", names: _Names) -> _Status:
+        kind = type(node).__name__
+        if kind == "Subquery":
+            return self._status(node.this, names)
+        names = self._see_commons(node, names)
+        if kind in QUERIES and kind != "Select":
+            sides = {self._status(node.args[side], names) for side in ("this", "expression")}
+            return _join(sides)
+        if kind != "Select":
+            return _Status.CONSTANT
+        statuses = {self._source_status(source, names) for source in _sources(node)}
+        if _Status.PEOPLE in statuses:
+            if _Status.RELEASED in statuses:
+                raise UnsafeQuery(
+                    "rows of people are joined with released numbers"
+                    f"{where_in_text(node)}. Aggregate both first, and join the results."
+                )
+            return _Status.RELEASED if self._is_block(node, names) else _Status.PEOPLE
+        inner = {self._status(query, names) for query in _inner_queries(node)}
+        if _Status.PEOPLE in inner:
+            inner = {_Status.PEOPLE}
+        return _join(statuses | inner)
+
+    def _see_commons(self, node: "Expr", names: _Names) -> _Names:
+        clause = node.args.get("with_")
+        if clause is None:
+            return names
+        known = dict(names)
+        for common in clause.expressions:
+            status = self._status(common.this, known)
+            units = self._units(common.this, known) if status is _Status.PEOPLE else frozenset()
+            name = str(common.args["alias"].this.this).casefold()
+            known[name] = _Known(status, common.this, units)
+        return known
+
+    def _source_status(self, node: "Expr", names: _Names) -> _Status:
+        kind = type(node).__name__
+        if kind == "Subquery":
+            return self._status(node.this, names)
+        if kind != "Table":
+            return _Status.CONSTANT
+        name = _table_name(node)
+        if name.casefold() in names:
+            return names[name.casefold()].status
+        table = self._find(name)
+        if table is None:
+            raise UnsafeQuery(
+                f"there is no table {name[:60]!r}{where_in_text(node)}. "
+                f"{nearest(name[:60], list(self.tables), spelt=sql_name)}"
+            )
+        return _Status.PUBLIC if table.kind == "public" else _Status.PEOPLE
+
+    def _find(self, name: str) -> Table | None:
+        matching = [table for known, table in self.tables.items() if _same(known, name)]
+        return matching[0] if matching else None
+
+    def _is_block(self, node: "Expr", names: _Names) -> bool:
+        """Whether a SELECT aggregates rows of people, and not those of one unit."""
+        sources = _sources(node)
+        if not any(self._source_status(source, names) is _Status.PEOPLE for source in sources):
+            return False
+        if not is_aggregated(node):
+            return False
+        units = frozenset().union(*(self._source_units(source, names) for source in sources))
+        return not any(_column_name(term) in units for term in group_terms(node))
+
+    def _units(self, node: "Expr", names: _Names) -> frozenset[str]:
+        """The names under which a query of people's rows shows their unit."""
+        if type(node).__name__ != "Select":
+            return frozenset()
+        units = frozenset().union(*(self._source_units(source, names) for source in _sources(node)))
+        shown: set[str] = set()
+        for item in node.expressions:
+            inner = item.this if type(item).__name__ == "Alias" else item
+            if type(inner).__name__ == "Star" or type(inner.this).__name__ == "Star":
+                shown |= units
+            elif _column_name(inner) in units:
+                alias = item.args["alias"].this if type(item).__name__ == "Alias" else None
+                shown.add(_column_name(inner) if alias is None else str(alias).casefold())
+        return frozenset(shown)
+
+    def _source_units(self, node: "Expr", names: _Names) -> frozenset[str]:
+        if type(node).__name__ == "Subquery":
+            return self._units(node.this, names)
+        if type(node).__name__ != "Table":
+            return frozenset()
+        name = _table_name(node).casefold()
+        if name in names:
+            return names[name].units
+        table = self._find(name)
+        unit = None if table is None else table.unit
+        return frozenset() if unit is None else frozenset((unit.casefold(),))
+
+    def _cut(self, node: "Expr", names: _Names) -> "Expr":
+        """A SELECT over the released rows of a block, in the place of the block."""
+        from sqlglot import expressions as trees
+
+        own = node.copy()
+        own.set("with_", None)
+        place = None
+        if not any(True for _ in _inner_queries(own)):
+            place = self._add(self._inline(own, names), first=True)
+        if place is not None:
+            star = trees.Select(expressions=[trees.Star()])
+            return _read_from(star, place)
+        parted = part_grouped(own)
+        place = self._add(self._inline(parted.question, names))
+        assert place is not None
+        return _read_from(self._rewrite(parted.above, names), place)
+
+    def _add(self, node: "Expr", *, first: bool = False) -> int | None:
+        """The place of a block in the statement; None if it cannot be asked as it is."""
+        text = _render(node, self.limits)
+        try:
+            query = parse(text, self.tables)
+        except UnsafeQuery as refusal:
+            if first:
+                return None
+            raise UnsafeQuery(_LINE.sub("", str(refusal))) from None
+        known = [block.query for block in self.blocks]
+        if query in known:
+            return known.index(query)
+        self.blocks.append(Asked(text, query))
+        return len(self.blocks) - 1
+
+    def _above(self, node: "Expr", names: _Names) -> "Expr":
+        changed = node.copy()
+        changed.set("with_", None)
+        return self._rewrite(changed, names)
+
+    def _rewrite(self, node: "Expr", names: _Names) -> "Expr":
+        """A part of an outer query, with the blocks inside it cut out."""
+        for part, value in list(node.args.items()):
+            if isinstance(value, list):
+                node.set(part, [self._rewrite_one(each, names) for each in value])
+            else:
+                node.set(part, self._rewrite_one(value, names))
+        return node
+
+    def _rewrite_one(self, value: object, names: _Names) -> object:
+        if not hasattr(value, "args"):
+            return value
+        if type(value).__name__ in QUERIES:
+            return self.read(value, names)  # type: ignore[arg-type]
+        if type(value).__name__ == "Table":
+            _table_name(value)  # type: ignore[arg-type]
+            return value
+        return self._rewrite(value, names)  # type: ignore[arg-type]
+
+    def _inline(self, node: "Expr", names: _Names) -> "Expr":
+        """A private query with the subqueries of WITH in the place of their names."""
+        from sqlglot import expressions as trees
+
+        names = self._see_commons(node, names)
+        changed = node.copy()
+        changed.set("with_", None)
+        for table in list(changed.find_all(trees.Table)):
+            name = _table_name(table)
+            known = names.get(name.casefold())
+            if known is None:
+                continue
+            if known.status is _Status.RELEASED:
+                raise UnsafeQuery(
+                    f"{name[:60]!r} holds released numbers{where_in_text(table)} and stands inside "
+                    "a question about rows of people. Aggregate the rows first, and join then."
+                )
+            alias = table.args.get("alias")
+            called = name if alias is None else str(alias.this.this)
+            inner = trees.Subquery(
+                this=self._inline(known.node, _without(names, name)),
+                alias=trees.TableAlias(this=trees.to_identifier(called, quoted=True)),
+            )
+            table.replace(inner)
+        return changed
+
+
+def _without(names: _Names, name: str) -> _Names:
+    return {known: value for known, value in names.items() if known != name.casefold()}
+
+
+def _join(statuses: set[_Status]) -> _Status:
+    for status in _Status:
+        if status in statuses:
+            return status
+    return _Status.CONSTANT
+
+
+def _refuse_rows(node: "Expr", status: _Status) -> UnsafeQuery:
+    if status is _Status.PUBLIC:
+        return UnsafeQuery(
+            f"a public table stands outside of any aggregate{where_in_text(node)}. Read it "
+            "without the curator, or join it with a private table."
+        )
+    return UnsafeQuery(
+        f"the question would show rows of people{where_in_text(node)}. Ask for aggregates: "
+        "COUNT(*), SUM(x), AVG(x), with GROUP BY."
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()
+
+
+def _sources(select: "Expr") -> "list[Expr]":
+    clause = select.args.get("from_")
+    joined = [join.this for join in select.args.get("joins") or []]
+    return [*([] if clause is None else [clause.this]), *joined]
+
+
+def _inner_queries(select: "Expr") -> "list[Expr]":
+    """The queries inside the expressions of a SELECT."""
+    found: list[Expr] = []
+    waiting: list[object] = [
+        value for part, value in select.args.items() if part not in ("from_", "with_", "joins")
+    ]
+    waiting += [join.args.get("on") for join in select.args.get("joins") or []]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        elif type(value).__name__ in QUERIES:
+            found.append(value)  # type: ignore[arg-type]
+        elif hasattr(value, "args"):
+            waiting += list(value.args.values())
+    return found
+
+
+def _table_name(node: "Expr") -> str:
+    """The name of a table, whose schema may be the usual one."""
+    schema = node.args.get("db")
+    if schema is not None and str(schema.this).casefold() not in _SCHEMAS:
+        raise UnsafeQuery(
+            f"there is no schema {str(schema.this)[:60]!r}{where_in_text(node)}. Leave it out."
+        )
+    if schema is not None and node.args.get("catalog") is None:
+        node.set("db", None)
+    name = node.this.this if type(node.this).__name__ == "Identifier" else ""
+    if str(name).startswith(BLOCK) or not name:
+        raise UnsafeQuery("ask about a table by its name.")
+    return str(name)
+
+
+def _column_name(node: "Expr") -> str:
+    if type(node).__name__ != "Column" or type(node.this).__name__ != "Identifier":
+        return ""
+    return str(node.this.this).casefold()
+
+
+def _read_from(select: "Expr", place: int) -> "Expr":
+    from sqlglot import expressions as trees
+
+    table = trees.Table(this=trees.to_identifier(f"{BLOCK}{place}", quoted=True))
+    select.set("from_", trees.From(this=table))
+    return select
+
+
+def _render(node: "Expr", limits: str) -> str:
+    """A private query as the text of a question."""
+    for inner in node.walk():
+        if type(inner).__name__ == "Ordered":
+            inner.set("nulls_first", not inner.args.get("desc"))
+    text = str(node.sql(comments=False))
+    if not limits:
+        return text
+    return f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({limits}){text.removeprefix('SELECT')}"
