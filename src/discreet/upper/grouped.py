@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.readers.naming import free_name
-from discreet.query.readers.typed import where_in_text
+from discreet.query.readers.typed import only, where_in_text
 from discreet.query.statement.ranking import ordinal
 from discreet.upper.functions import AGGREGATES, RANKED, spell
 
@@ -22,6 +22,7 @@ QUERIES = ("Select", "Union", "Except", "Intersect")
 
 _ABOVE = ("having", "qualify", "windows", "order")
 _BELOW = ("from_", "joins", "where")
+_PARTS = ("expressions", "group", "distinct", "limit", "offset", *_ABOVE, *_BELOW)
 _LONGEST = 56
 _PRIVATE = ("COUNTIF",)
 
@@ -55,6 +56,7 @@ def group_terms(select: "Expr") -> "list[Expr]":
         if select.args.get("distinct") is None or any(True for item in items for _ in _find(item)):
             return []
         return items
+    only(group, "expressions", "all")
     if group.args.get("all"):
         return [item for item in items if not any(True for _ in _find(item))]
     terms = []
@@ -83,6 +85,7 @@ def part_grouped(select: "Expr") -> Parted:
     >>> parted.above.sql()
     'SELECT UPPER("r") AS u, "count" AS count'
     """
+    only(select, *_PARTS)
     return _Parting(select).part()
 
 
@@ -274,6 +277,7 @@ def _text(node: "Expr") -> str:
     for inner in list(changed.walk()):
         if type(inner).__name__ == "Column":
             inner.set("table", None)
+            inner.set("db", None)
         if type(inner).__name__ == "Identifier":
             inner.set("this", str(inner.this).casefold())
             inner.set("quoted", False)

@@ -103,8 +103,8 @@ def _split(text: str, tables: Mapping[str, Table], refusal: str) -> Statement:
         above = splitter.read(node, {})
         upper = read_query(above, {})
     except UnsafeQuery as error:
-        if not splitter.blocks or _LINE.sub("", refusal) == str(error):
-            raise _Unsplit from None
+        if _LINE.sub("", refusal) == _LINE.sub("", str(error)):
+            raise _Unsplit from None  # which says where in the text
         raise
     if not splitter.blocks:
         raise _Unsplit
@@ -133,7 +133,7 @@ class _Splitter:
         else:
             status = self._status(node, names)
             if status in (_Status.PEOPLE, _Status.PUBLIC):
-                raise _refuse_rows(node, status)
+                raise _Unsplit if not self.blocks else _refuse_rows(node, status)
             block = self._is_block(node, names)
             changed = self._cut(node, names) if block else self._above(node, names)
         if commons is not None and (commons.expressions or node.args.get("with_") is not None):
@@ -284,12 +284,16 @@ class _Splitter:
         try:
             query = parse(text, self.tables)
         except UnsafeQuery as refusal:
-            if first:
+            text = _render(_quote_names(node), self.limits)  # one may be a word of SQL
+            known = _try(text, self.tables)
+            if known is None and first:
                 return None
-            raise UnsafeQuery(_LINE.sub("", str(refusal))) from None
-        known = [block.query for block in self.blocks]
-        if query in known:
-            return known.index(query)
+            if known is None:
+                raise UnsafeQuery(_LINE.sub("", str(refusal))) from None
+            query = known
+        asked = [block.query for block in self.blocks]
+        if query in asked:
+            return asked.index(query)
         self.blocks.append(Asked(text, query))
         return len(self.blocks) - 1
 
@@ -324,6 +328,8 @@ class _Splitter:
         names = self._see_commons(node, names)
         changed = node.copy()
         changed.set("with_", None)
+        for column in changed.find_all(trees.Column):
+            _leave_schema_out(column)
         for table in list(changed.find_all(trees.Table)):
             name = _table_name(table)
             known = names.get(name.casefold())
@@ -397,6 +403,15 @@ def _inner_queries(select: "Expr") -> "list[Expr]":
 
 def _table_name(node: "Expr") -> str:
     """The name of a table, whose schema may be the usual one."""
+    _leave_schema_out(node)
+    name = node.this.this if type(node.this).__name__ == "Identifier" else ""
+    if str(name).startswith(BLOCK) or not name:
+        raise UnsafeQuery("ask about a table by its name.")
+    return str(name)
+
+
+def _leave_schema_out(node: "Expr") -> None:
+    """Take the usual schema away from before a name; any other is refused."""
     schema = node.args.get("db")
     if schema is not None and str(schema.this).casefold() not in _SCHEMAS:
         raise UnsafeQuery(
@@ -404,10 +419,6 @@ def _table_name(node: "Expr") -> str:
         )
     if schema is not None and node.args.get("catalog") is None:
         node.set("db", None)
-    name = node.this.this if type(node.this).__name__ == "Identifier" else ""
-    if str(name).startswith(BLOCK) or not name:
-        raise UnsafeQuery("ask about a table by its name.")
-    return str(name)
 
 
 def _column_name(node: "Expr") -> str:
@@ -422,6 +433,21 @@ def _read_from(select: "Expr", place: int) -> "Expr":
     table = trees.Table(this=trees.to_identifier(f"{BLOCK}{place}", quoted=True))
     select.set("from_", trees.From(this=table))
     return select
+
+
+def _try(text: str, tables: Mapping[str, Table]) -> Query | None:
+    try:
+        return parse(text, tables)
+    except UnsafeQuery:
+        return None
+
+
+def _quote_names(node: "Expr") -> "Expr":
+    quoted = node.copy()
+    for inner in quoted.walk():
+        if type(inner).__name__ == "Identifier":
+            inner.set("quoted", True)
+    return quoted
 
 
 def _render(node: "Expr", limits: str) -> str:
