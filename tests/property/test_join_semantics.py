@@ -203,6 +203,13 @@ QUESTIONS = [
     "ON visits.ward = c.w",
     "SELECT SUM(a.s) AS s FROM (SELECT who, ward, SUM(age) AS s FROM visits GROUP BY 1, 2) a "
     "JOIN visits ON a.who = visits.who AND a.ward = visits.ward",
+    "SELECT COUNT(*) AS n FROM (SELECT who FROM visits GROUP BY who HAVING COUNT(*) >= 2)",
+    "SELECT ward, SUM(s) AS s FROM (SELECT who, ward, SUM(cost) AS s FROM visits GROUP BY 1, 2 "
+    "HAVING s > 1 AND MIN(age) < 9 OR ward = 'c') GROUP BY ward",
+    "SELECT COUNT(*) AS n FROM (SELECT DISTINCT who FROM visits WHERE cost > 0)",
+    "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT who, ward FROM visits) GROUP BY ward",
+    "SELECT COUNT(*) AS n, SUM(b.age) AS s FROM bills b JOIN (SELECT who FROM visits GROUP BY who "
+    "HAVING MAX(cost) > 5) p ON p.who = b.payer",
 ]  # fmt: skip
 
 

@@ -267,13 +267,19 @@ class Writer:
             extreme = self.pick([Statistic.MINIMUM, Statistic.MAXIMUM])
             made[self.fresh("d")] = (Aggregate(extreme, field), "date")
         where = self.condition(inner, 1) if self.pick([True, False, False]) else None
-        source = PerUnit(
+        kinds = {name: kind for name, (_, kind) in made.items()}
+        having = self.fresh("having") if self.pick([True, False, False]) else ""
+        if having:
+            made[having] = (Compare(">", self.total(inner), self.total(inner)), "boolean")
+        source: Source = PerUnit(
             inner.source,
             where,
             tuple((name, field) for name, (field, _) in keys.items()),
             tuple((name, each) for name, (each, _) in made.items()),
         )
-        return Shape(source, {name: kind for name, (_, kind) in made.items()}, "unit")
+        if having:
+            source = Rows(source, Field(having), tuple((name, Field(name)) for name in kinds))
+        return Shape(source, kinds, "unit")
 
     def total(self, inner: Shape) -> Any:
         """An expression over aggregates of one unit's rows."""

@@ -180,10 +180,14 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows."""
+    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows.
+
+    `names` are aliases, which HAVING may use.
+    """
 
     rows: Rows
     keys: Mapping[Expression, Typed]
+    names: Mapping[str, Typed] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -209,6 +213,9 @@ class Unit:
             if key is not None:
                 return key
         if name == "Column":
+            alias = bare_name(node)
+            if alias.casefold() in self.names and not self.rows.relation.find_all(alias):
+                return self.names[alias.casefold()]
             shown = default_name(self.rows.read(node).expression, self.rows.relation.spellings)
             raise UnsafeQuery(
                 f"{shown!r}{where_in_text(node)} is neither grouped nor aggregated in the "
