@@ -195,6 +195,16 @@ PLANTED = {
         "limit_rows",
         _unlimited,
     ),
+    "SELECT COUNT(*) AS n FROM visits LEFT JOIN stays ON who = payer": (
+        sources,
+        "_product",
+        _forgotten,
+    ),
+    "SELECT COUNT(*) AS n FROM visits WHERE who NOT IN (SELECT payer FROM stays WHERE n = 3)": (
+        sources._Reader,
+        "_join_condition",
+        _strangers,
+    ),
     "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer WHERE visits.n < 3": (
         sources._Reader,
         "_join_condition",

@@ -180,9 +180,33 @@ class Writer:
         """Two sources of one population, on their unit and perhaps more."""
         if right.who == "row":
             return left
+        kind = self.pick(["inner", "inner", "left", "members"])
         on = self.pairs(left, right, self.pick([0, 0, 1]))
+        if kind == "members":
+            return self.members(left, right)
+        if kind == "left":
+            right = self.flagged(right)
         kinds = {**left.kinds, **right.kinds}
-        return Shape(Join("inner", left.source, right.source, on), kinds, "unit")
+        return Shape(Join(kind, left.source, right.source, on), kinds, "unit")
+
+    def flagged(self, inner: Shape) -> Shape:
+        """The same rows with a column that is missing only where they are."""
+        flag = self.fresh("present")
+        columns = tuple((name, Field(name)) for name in inner.kinds)
+        source = Rows(inner.source, None, (*columns, (flag, Literal(True))))
+        return Shape(source, {**inner.kinds, flag: "boolean"}, inner.who)
+
+    def members(self, left: Shape, right: Shape) -> Shape:
+        """Rows of units that have rows elsewhere, or that have none."""
+        where = self.condition(right, 1) if self.pick([True, False]) else None
+        if self.pick([True, False]):
+            each = PerUnit(right.source, where, (), ())
+            return Shape(Join("inner", left.source, each, ()), left.kinds, "unit")
+        flag = self.fresh("present")
+        each = PerUnit(right.source, where, (), ((flag, Literal(True)),))
+        columns = tuple((name, Field(name)) for name in left.kinds)
+        joined = Join("left", left.source, each, ())
+        return Shape(Rows(joined, IsNull(Field(flag)), columns), left.kinds, "unit")
 
     def pairs(self, left: Shape, right: Shape, most: int) -> tuple[tuple[str, str], ...]:
         """Columns of one kind to equate."""
@@ -314,7 +338,7 @@ class Writer:
     def condition(self, inner: Shape, depth: int) -> Any:
         """A condition on one row."""
         tests: list[Any] = [*inner.named("boolean")]
-        tests += [IsNull(field) for field in inner.named("number", "category", "date")]
+        tests += [IsNull(each) for each in inner.named("number", "category", "date", "boolean")]
         label = Literal(self.pick([*LABELS, "other"]))
         tests += [Compare("=", field, label) for field in inner.named("category")]
         numbers = inner.named("number")

@@ -66,11 +66,11 @@ def _meet(one: Row, other: Row, on: tuple[tuple[str, str], ...]) -> bool:
 
 
 def _names(source: Source, database: dict[str, list[Row]]) -> list[str]:
-    """The columns of a public source, which need not have any row."""
+    """The columns of a source, which need not have any row."""
     match source:
         case Scan(table, names):
             return [dict(names).get(name, name) for name in database[f"{table} columns"]]
-        case Rows(_, _, columns):
+        case Rows(columns=columns) | PerUnit(columns=columns):
             return [name for name, _ in columns]
         case Join(_, left, right):
             return [*_names(left, database), *_names(right, database)]

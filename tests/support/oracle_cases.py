@@ -572,6 +572,42 @@ def subquery_cases() -> Iterator[Case]:
     yield Case("nested", "who", (*JOINED, _asked("SUM(t)")), nested)
 
 
+def member_cases() -> Iterator[Case]:
+    """Groups of one unit that fulfil a condition, people with rows elsewhere, and without any."""
+    for column in (*NUMBERS, *DATES, *TIMES):
+        a, b, _ = CONSTANTS[column]
+        having = f"COUNT(*) > 1 AND MAX({column}) >= {a} OR MIN({column}) < {b}"
+        inner = f"(SELECT who, COUNT(*) AS n FROM visits GROUP BY who HAVING {having}) AS u"
+        yield Case("HAVING of units", column, (*COUNTED, _asked("SUM(n)")), inner)
+    for column in (*KNOWN, "p"):
+        inner = f"(SELECT DISTINCT who, {column} AS z FROM visits) AS u"
+        yield Case("DISTINCT of units", column, COUNTED, inner, keys=(("z", "z"),))
+    sums = (*COUNTED, _asked("SUM(i)"))
+    for column in KNOWN:
+        inside = f"SELECT who FROM visits WHERE {column} = {CONSTANTS[column][0]}"
+        for test in (f"who IN ({inside})", f"who NOT IN ({inside})", f"i > 9 OR who IN ({inside})"):
+            yield Case("IN of units", column, sums, "visits", where=(test, test), unit="who")
+    for name, inside in (("nights", "s.nights > 9"), ("c", "s.c = 'oak'"), ("p", "s.p <> 'Rom'")):
+        exists = f"EXISTS (SELECT 1 FROM stays s WHERE s.guest = v.who AND {inside})"
+        for test in (exists, f"NOT {exists}", f"j > 3 AND {exists}"):
+            yield Case("EXISTS", name, sums, "visits v", where=(test, test), unit="v.who")
+    for kind in ("SEMI", "ANTI"):
+        yield Case(kind, "who", sums, f"visits {kind} JOIN stays ON who = guest")
+        yield Case(kind, "c", sums, f"visits {kind} JOIN stays ON who = guest", keys=(("c", "c"),))
+    left = "visits v LEFT JOIN stays s ON v.who = s.guest"
+    wider = (*JOINED, _asked("COUNT(guest)"), _asked("COUNT(s.c)"), _asked("SUM(i)"))
+    for condition in ("", "guest IS NULL", "guest IS NOT NULL OR i > 9", "s.c IS NULL"):
+        yield Case("LEFT JOIN of people", condition, wider, left, where=(condition, condition))
+    yield Case("LEFT JOIN of people", "c", wider, f"{left} AND v.c = s.c", keys=(("v.c", "v.c"),))
+    for key in (("s.c", "s.c"), ("s.d", "s.d"), ("s.nights", "s.nights")):
+        yield Case("LEFT JOIN of people", key[0], wider, left, keys=(key,))
+    one = "(SELECT guest, COUNT(*) AS n, SUM(nights) AS t FROM stays GROUP BY guest) AS s"
+    each = f"visits v LEFT JOIN {one} ON v.who = s.guest"
+    totals = (*COUNTED, _asked("SUM(n)"), _asked("COUNT(t)"), _asked("AVG(t)"))
+    yield Case("LEFT JOIN of units", "n", totals, each)
+    yield Case("LEFT JOIN of units", "n", totals, each, where=("n IS NULL", "n IS NULL"))
+
+
 def result_cases() -> Iterator[Case]:
     """What is computed from noisy results leaves the exact integers as they are."""
     n = "a0"
@@ -655,6 +691,7 @@ def cases() -> list[Case]:
         *statistic_cases(),
         *source_cases(),
         *subquery_cases(),
+        *member_cases(),
         *result_cases(),
         *option_cases(),
     ]

@@ -217,7 +217,9 @@ class _Reader:
             right, many = self._match(right, join.right, [name for _, name in join.on])
             left = self._cut_to(left, many)
             rows = _product(left.rows_per_unit, many)
-        else:  # of one population, joined on the unit
+        else:
+            # Of one population, joined on the unit. A row of a left join that meets none stays
+            # one row, so it makes no more than an inner join: rows of one unit are max(1, many).
             left, right = self._cut_sides(left, right)
             many = None
             rows = _product(left.rows_per_unit, right.rows_per_unit)
@@ -267,7 +269,7 @@ class _Reader:
             return join_relations(join.kind, names, one, other, on), columns
         if left.public or right.public:
             return self.dialect.looked_up(join.kind, names, one, other, on), columns
-        return self.dialect.paired(names, one, other, on), columns
+        return self.dialect.paired(join.kind, names, one, other, on), columns
 
     def _limit(self, left: Rowset, right: Rowset) -> int:
         """The most rows of one unit that a join may make: no fewer than a side has already."""
@@ -368,9 +370,11 @@ class _Reader:
 
 def _check_people(join: Join, left: Rowset, right: Rowset) -> None:
     """Rows of different people never meet, and every row of a join is somebody's."""
-    if join.kind not in ("inner", "left") or (join.kind == "left" and not right.public):
+    if join.kind not in ("inner", "left") or (
+        join.kind == "left" and left.public and not right.public
+    ):
         raise UnsafeQuery(
-            "only an inner join and a left join with a public table on its right are supported. "
+            "only an inner join and a left join of a private table are supported. "
             "Nothing was charged."
         )
     if left.public or right.public:

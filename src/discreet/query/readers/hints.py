@@ -10,7 +10,7 @@ _QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _COUNT_CASE = "Write COUNT(CASE WHEN ... THEN 1 END)."
 _SUBQUERY = "A subquery stands after FROM or JOIN, or in WITH; write a join with it."
-_SEMI = "Write JOIN ... ON a.unit = b.unit, and a condition in WHERE."
+_MEMBER = "It stands in WHERE: unit IN (SELECT ...) or EXISTS (SELECT ...)."
 _CASE = "Write CASE WHEN ... THEN ... ELSE ... END."
 
 FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
@@ -56,6 +56,7 @@ PART_HINTS: Mapping[str, str] = MappingProxyType(
         "distinct": "Write GROUP BY the columns.",
         "offset": "Write ORDER BY and LIMIT.",
         "qualify": "Write HAVING.",
+        "query": _MEMBER,
         "recursive": "Write WITH name AS (SELECT ...), each using only earlier ones.",
         "with_": "Write WITH once, at the start of the question.",
     }
@@ -96,7 +97,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "CurrentTimestamp": "Write the date itself, as in DATE '2024-01-31'.",
         "Distinct": "Only COUNT(DISTINCT unit) with the table's unit column is answered.",
         "Escape": "List the categories with IN.",
-        "Exists": _SUBQUERY,
+        "Exists": _MEMBER,
         "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
         "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
         "Join": "Write JOIN ... ON a.unit = b.unit.",
@@ -123,7 +124,6 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
     {
         "ALL": "Leave ALL out.",
         "ANY": "Use IN with a list of constants.",
-        "ANTI": _SEMI,
         "ASOF": "Write JOIN ... ON with equalities.",
         "CROSS": "It pairs rows of different people. Write JOIN ... ON a.unit = b.unit.",
         "CURRENT_DATE": _TODAY,
@@ -132,7 +132,6 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "DPIPE": "Texts are compared as they are; list the values with IN.",
         "ESCAPE": "List the categories with IN.",
         "EXCEPT": "Ask one question at a time.",
-        "EXISTS": _SUBQUERY,
         "FETCH": "Write LIMIT.",
         "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
         "INTERSECT": "Ask one question at a time.",
@@ -147,7 +146,6 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
         "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
         "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
-        "SEMI": _SEMI,
         "TABLE_SAMPLE": "Questions are about the whole table.",
         "DATETIME": "Write TIMESTAMP '2024-01-31 12:00:00'.",
         "TIMESTAMPTZ": "Write TIMESTAMP '2024-01-31 12:00:00', without a zone.",

@@ -34,6 +34,7 @@ ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
 """Every class of node, besides keys and aggregates, that may stand on results."""
 
 _OF_A_UNIT = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM)
+_OF_PRESENCE = ("Count", "Is")
 _INSTEAD = MappingProxyType(
     {
         Statistic.AVERAGE: "Select SUM(x) and COUNT(x), and divide their totals outside.",
@@ -58,6 +59,7 @@ def bare_name(node: "Expr") -> str:
 class Rows:
     """Expressions over the columns of a source, before grouping.
 
+    `settled` are nodes, by their identity, whose meaning the source has taken up.
     >>> import sqlglot
     >>> from discreet.schema import Column, Table
     >>> table = Table("t", columns=(Column("age", "integer", upper=110),))
@@ -66,6 +68,7 @@ class Rows:
     """
 
     relation: Relation
+    settled: Mapping[int, Typed] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -76,6 +79,8 @@ class Rows:
         """Translate a node that stands on rows."""
         if node is None:
             raise missing()
+        if id(node) in self.settled:
+            return self.settled[id(node)]
         name = type(node).__name__
         if name == "Column":
             return self._column(node)
@@ -115,6 +120,12 @@ class Rows:
             raise UnsafeQuery(
                 f"{column.name!r}{where_in_text(node)} is the privacy unit: it may be used only in "
                 f"COUNT(DISTINCT {sql_name(column.name)}), in joins and in subqueries."
+            )
+        if column.typed.kind is Kind.PRESENT and type(node.parent).__name__ not in _OF_PRESENCE:
+            raise UnsafeQuery(
+                f"{column.spelt!r}{where_in_text(node)} is the privacy unit on the right of a LEFT "
+                "JOIN: it may be used only with IS NULL, IS NOT NULL and in COUNT(...). Elsewhere "
+                "use the unit of the left side."
             )
         return column.typed
 

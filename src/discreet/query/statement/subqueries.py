@@ -12,6 +12,7 @@ from discreet.query.algebra import Expression, Field, Literal, PerUnit, Source
 from discreet.query.readers.aggregates import is_aggregate
 from discreet.query.readers.naming import default_name, free_name
 from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
+from discreet.query.statement.membership import join_members
 from discreet.query.statement.relations import Relation, Visible
 from discreet.query.statement.scopes import Rows, Unit
 from discreet.query.statement.select import Item, condition, items, resolve_term, scope
@@ -106,9 +107,10 @@ def subquery(select: "Expr", known: Known) -> Relation:
                 f"{word} in a subquery{where_in_text(select)} is not supported. {reason}"
             )
     only(select, *_PARTS)
-    rows = Rows(from_clause(select, known, subquery))
+    clause = select.args.get("where")
+    rows = join_members(from_clause(select, known, subquery), clause, known, subquery)
     listed = items(select.expressions)
-    where = condition(select.args.get("where"), rows)
+    where = condition(clause, rows)
     group, having = select.args.get("group"), select.args.get("having")
     if group is None and having is not None:
         raise UnsafeQuery(

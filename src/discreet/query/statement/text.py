@@ -27,16 +27,17 @@ def _words(text: str) -> frozenset[str]:
 
 
 _ALLOWED = _words(
-    "ALIAS AND ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT DOT "
-    "DOUBLE ELSE END EQ FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN INNER INT IS "
-    "JOIN LEFT LIKE LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER ON OR ORDER_BY OUTER PLUS R_PAREN "
-    "SELECT SLASH SMALLINT STAR STRING TEXT THEN TIMESTAMP TRUE USING VAR VARCHAR WHEN WHERE WITH"
+    "ALIAS AND ANTI ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT "
+    "DOT DOUBLE ELSE END EQ EXISTS FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN "
+    "INNER INT IS JOIN LEFT LIKE LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER ON OR ORDER_BY OUTER "
+    "PLUS R_PAREN SELECT SEMI SLASH SMALLINT STAR STRING TEXT THEN TIMESTAMP TRUE USING VAR "
+    "VARCHAR WHEN WHERE WITH"
 )
 
 # sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far.
 _BEFORE_PARENTHESIS = _ALLOWED - _words(
-    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT LEFT NULL NUMBER "
-    "OUTER R_PAREN SMALLINT STRING TEXT TIMESTAMP TRUE VARCHAR WITH"
+    "ANTI BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT LEFT NULL NUMBER "
+    "OUTER R_PAREN SEMI SMALLINT STRING TEXT TIMESTAMP TRUE VARCHAR WITH"
 )
 _FUNCTIONS = _words(
     "AVG CAST CORR COUNT COVAR_POP COVAR_SAMP DATEPART DATE_PART DATE_TRUNC DAY DAYOFMONTH "
@@ -50,6 +51,7 @@ _AFTER_NUMBER = _words("COMMA DASH DCOLON EQ GT GTE LT LTE NEQ PLUS R_PAREN SLAS
 _AS_ALIAS = _words("JOIN SELECT WITH")  # on the allow-list, but no names
 _AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
 
+_BEFORE_SUBQUERY = _words("ALIAS EXISTS FROM IN JOIN")
 _TWO_SIZES = ["NUMBER", "COMMA", "NUMBER", "R_PAREN"]
 _BEGINS = _words("L_PAREN SELECT VALUES WITH")  # of what UNION adds
 
@@ -160,6 +162,12 @@ def _check_call(words: list["Token"], place: int) -> None:
     if token.token_type.name not in _BEFORE_PARENTHESIS:
         hint = FUNCTION_HINTS.get(name, TOKEN_HINTS.get(token.token_type.name, _TYPES))
         raise UnsafeQuery(f"{name[:60]}( (line {token.line}) is not supported here. {hint}")
+    following = [word.token_type.name for word in words[place + 2 : place + 3]]
+    if token.token_type.name == "EXISTS" and following != ["SELECT"]:
+        raise UnsafeQuery(
+            f"EXISTS (line {token.line}) takes a SELECT. Write EXISTS (SELECT 1 FROM b WHERE "
+            "b.unit = a.unit AND ...)."
+        )
     if name == "GROUP" and place > 0 and words[place - 1].text.upper() == "WITHIN":
         return
     if token.token_type.name == "VAR" and name not in _FUNCTIONS:
@@ -186,16 +194,16 @@ def _check_place(words: list["Token"], place: int) -> None:
         raise UnsafeQuery(
             f"a second WITH (line {token.line}) is not supported. Write WITH once, at the start."
         )
-    subquery = before[-1] == "L_PAREN" and before[0] in ("FROM", "JOIN", "ALIAS")
+    subquery = before[-1] == "L_PAREN" and before[0] in _BEFORE_SUBQUERY
     main = (
         before[-1] == "R_PAREN" and words[0].token_type.name == "WITH" and _is_outside(words, place)
     )
     if subquery or main:
         return
-    advice = "A subquery stands after FROM or JOIN, or in WITH."
-    if before == ["IN", "L_PAREN"]:
-        advice = "Write a JOIN with the table or subquery instead of IN (SELECT ...)."
-    raise UnsafeQuery(f"a second SELECT (line {token.line}) is not supported here. {advice}")
+    raise UnsafeQuery(
+        f"a second SELECT (line {token.line}) is not supported here. A subquery stands after FROM "
+        "or JOIN, in WITH, or in WHERE as unit IN (SELECT ...) or EXISTS (SELECT ...)."
+    )
 
 
 def _is_outside(words: list["Token"], place: int) -> bool:
