@@ -199,7 +199,7 @@ class Session:
             if known is None:
                 return self._ask(question, request)
             if isinstance(known, Release):
-                return replay(known)
+                return replay(known) if is_complete(known) else self._complete(known, question)
             return self._finish(known, question)
 
     def _ask(self, question: Question, request: Request | None) -> Answer:
@@ -246,6 +246,17 @@ class Session:
         answer = self._run(planned, paid=paid)
         answer.bought = bought
         return answer
+
+    def _complete(self, known: Release, question: Question) -> Answer:
+        """The answer of a statement whose blocks were released and whose upper part failed."""
+        planned = self._plan(question)
+        stored = self._access.find(planned)
+        if stored is None or stored.key != known.key:
+            raise Unavailable(
+                "the part of this statement above the released numbers failed, and tables or "
+                "accounts have changed since. Ask it without the key. Nothing more was charged."
+            )
+        return self._run(planned)
 
     def _pays(self, paid: Charge, planned: Plan | StatementPlan) -> bool:
         """Whether a charge is the one that this plan would make now."""

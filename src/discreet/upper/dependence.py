@@ -171,7 +171,7 @@ class _Reading:
     def _sorts(self, order: tuple[Sort, ...], place: _Place, commons: _Commons) -> bool:
         """Whether noise decides an order; a bare number stands for a column of the result."""
         for sort in order:
-            if isinstance(sort.expression, Number):
+            if isinstance(sort.expression, Number | Literal):  # a column of the result, or ALL
                 return True
             if self._read(sort.expression, place, commons).noisy:
                 return True

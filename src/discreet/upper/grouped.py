@@ -92,7 +92,7 @@ def part_grouped(select: "Expr") -> Parted:
 class _Parting:
     """The columns of the question so far, and what stands for them above."""
 
-    __slots__ = ("_keys", "_made", "_named", "_select", "_used")
+    __slots__ = ("_aliases", "_keys", "_made", "_named", "_select", "_used")
 
     def __init__(self, select: "Expr") -> None:
         self._select = select
@@ -100,12 +100,13 @@ class _Parting:
         self._made: list[tuple[str, Expr]] = []  # the columns of the question
         self._named: dict[str, str] = {}  # what is released, as text, and its column
         self._keys = group_terms(select)
+        self._aliases = [_alias(item) for item in select.expressions if _alias(item)]
 
     def part(self) -> Parted:
         from sqlglot import expressions as trees
 
         select = self._select
-        reserved = [_alias(item) for item in select.expressions if _alias(item)]
+        reserved = self._aliases
         aliases = {_text(_plain(item)): _alias(item) for item in select.expressions if _alias(item)}
         for key in self._keys:
             self._release(key, aliases, reserved)
@@ -203,7 +204,10 @@ class _Parting:
                 changed.set(part, parts)
             elif hasattr(value, "args"):
                 changed.set(part, self._raise(value))
-        if type(node).__name__ == "Column" and node.args.get("table") is not None:
+        name = _bare(node)
+        known_names = {name.casefold() for name in [*self._aliases, *self._named.values()]}
+        known_names.add("all")  # of ORDER BY
+        if type(node).__name__ == "Column" and name.casefold() not in known_names:
             raise UnsafeQuery(
                 f"{node.sql()[:60]!r}{where_in_text(node)} is neither grouped by nor inside an "
                 "aggregate. Add it to GROUP BY."

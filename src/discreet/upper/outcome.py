@@ -104,7 +104,7 @@ def check_upper(engine: UpperEngine, plan: StatementPlan) -> tuple[tuple[str, st
     Runs on blocks without rows, before anything is charged.
     """
     for place, block in enumerate(plan.blocks):
-        engine.load(f"b{place}", empty_table(block))
+        engine.load(f"$b{place}", empty_table(block))
     try:
         columns = engine.run(f'SELECT * FROM ({plan.upper_sql}) AS "$q" LIMIT 0').columns
     except UpperFailed as failure:
@@ -122,7 +122,7 @@ def run_upper(
     shown = []
     for place, (block, released) in enumerate(zip(plan.blocks, blocks, strict=True)):
         columns, rows = shown_rows(released)
-        engine.load(f"b{place}", load_rows(block, columns, rows))
+        engine.load(f"$b{place}", load_rows(block, columns, rows))
         shown.append((released, rows))
     result = engine.run(plan.upper_sql)
     spreads = simulate(engine, plan, shown, result.columns, result.rows, bits.fresh())

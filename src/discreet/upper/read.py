@@ -284,10 +284,11 @@ def _read_source(
     if kind != "Table":
         raise refuse(node, "Ask about a table by its name.")
     only(node, "this", "alias")
-    name = read_name(node.this)
     alias, columns = _read_alias(node)
-    if name.startswith(BLOCK):
-        return Named(Block(int(name.removeprefix(BLOCK))), alias or "q", columns)
+    place = str(getattr(node.this, "this", "")).removeprefix(BLOCK)
+    if type(node.this).__name__ == "Identifier" and str(node.this.this) == f"{BLOCK}{place}":
+        return Named(Block(int(place)), alias or "q", columns)
+    name = read_name(node.this)
     if name.casefold() not in commons:
         raise UnsafeQuery(
             f"there is no table {name[:60]!r}{where_in_text(node)}. "

@@ -84,7 +84,7 @@ def simulate(
     if len(set(known)) != len(known):
         return []  # rows that nothing tells apart
     for place in used:
-        engine.load(f"s{place}", _draw_block(*released[place], draws, bits))
+        engine.load(f"$s{place}", _draw_block(*released[place], draws, bits))
     result = engine.run(_sql(plan, fixed, wanted, draws))
     spreads = {tuple(row[: len(fixed)]): row[len(fixed) :] for row in result.rows}
     return [
@@ -136,7 +136,7 @@ def _leaf(plan: Plan, place: int) -> str:
         read = f'"s"."c{drawn[column]}"' if column in drawn else f'"b"."c{at}"'
         listed.append(f"{read} AS {name(column)}")
     return (
-        f'SELECT {", ".join(listed)} FROM "s{place}" AS "s" JOIN "b{place}" AS "b" '
+        f'SELECT {", ".join(listed)} FROM "$s{place}" AS "s" JOIN "$b{place}" AS "b" '
         'ON "s"."c1" = "b"."c0" WHERE "s"."c0" = "$draws"."draw" ORDER BY "s"."c1"'
     )
 

@@ -317,9 +317,15 @@ class _Splitter:
         if type(value).__name__ in QUERIES:
             return self.read(value, names)  # type: ignore[arg-type]
         if type(value).__name__ == "Table":
-            _table_name(value)  # type: ignore[arg-type]
+            self._check_above(value, names)  # type: ignore[arg-type]
             return value
         return self._rewrite(value, names)  # type: ignore[arg-type]
+
+    def _check_above(self, node: "Expr", names: _Names) -> None:
+        """Refuse a table in an outer query that has no released rows."""
+        name = _table_name(node)
+        if name.casefold() not in names and self._find(name) is not None:
+            raise _refuse_rows(node, self._source_status(node, names))
 
     def _inline(self, node: "Expr", names: _Names) -> "Expr":
         """A private query with the subqueries of WITH in the place of their names."""
