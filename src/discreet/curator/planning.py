@@ -68,10 +68,7 @@ class Planner:
         return self.vault.ledger.payers(population=population, analyst=self.analyst)
 
     def read(self, sql: str) -> Query | Statement:
-        """What a text means: one question, or a statement above several.
-
-        Privacy: reads the schema, no row.
-        """
+        """What a text means: one question, or a statement above several."""
         return self.warehouse.questions.read(sql, self.warehouse.tables(), analyst=self.analyst)
 
     def draft(self, sql: str, *, delta: Number | None = None) -> tuple[Draft, Account, type[Price]]:

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from discreet.curator.access import Access
 from discreet.curator.answer import Answer
-from discreet.curator.block_record import release_key
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.measurement import Measurement, Prepared
@@ -18,6 +17,7 @@ from discreet.curator.planning import Planner, find_payer, read_versions
 from discreet.curator.pricing import ONE_PRICE, price_in_text, price_of
 from discreet.curator.question import Question
 from discreet.curator.replay import is_complete, replay
+from discreet.curator.results.block_record import release_key
 from discreet.curator.runs.pacing import ResponseGrid
 from discreet.curator.snapshot import tables_of
 from discreet.curator.tables.warehouse import Warehouse

@@ -155,7 +155,7 @@ def _is_all(node: "Expr") -> bool:
     return not name.args.get("quoted") and str(name.this).upper() == "ALL"
 
 
-def _read_column(reader: Reader, node: "Expr") -> Expression:
+def _read_column(_: Reader, node: "Expr") -> Expression:
     only(node, "this", "table")
     table = node.args.get("table")
     named = "" if table is None else read_name(table)
@@ -164,7 +164,7 @@ def _read_column(reader: Reader, node: "Expr") -> Expression:
     return Column(read_name(node.this), named)
 
 
-def _read_star(reader: Reader, node: "Expr") -> Expression:
+def _read_star(_: Reader, node: "Expr") -> Expression:
     return Star("", _read_left_out(node))
 
 
@@ -173,15 +173,15 @@ def _read_left_out(node: "Expr") -> tuple[str, ...]:
     return tuple(read_name(getattr(name, "this", None)) for name in node.args.get("except_") or [])
 
 
-def _read_literal(reader: Reader, node: "Expr") -> Expression:
+def _read_literal(_: Reader, node: "Expr") -> Expression:
     return Text(str(node.this)) if node.args.get("is_string") else Number(str(node.this))
 
 
-def _read_boolean(reader: Reader, node: "Expr") -> Expression:
+def _read_boolean(_: Reader, node: "Expr") -> Expression:
     return Literal("TRUE" if node.this else "FALSE")
 
 
-def _read_null(reader: Reader, node: "Expr") -> Expression:
+def _read_null(_: Reader, __: "Expr") -> Expression:
     return Literal("NULL")
 
 
@@ -279,7 +279,7 @@ def _small(node: "Expr") -> int:
     return int(text)
 
 
-def _read_interval(reader: Reader, node: "Expr") -> Expression:
+def _read_interval(_: Reader, node: "Expr") -> Expression:
     only(node, "this", "unit")
     unit, amount = node.args.get("unit"), node.this
     name = str(getattr(unit, "this", unit) or "").upper().removesuffix("S")

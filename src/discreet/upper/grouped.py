@@ -15,7 +15,7 @@ from discreet.upper.functions import AGGREGATES, RANKED, spell
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["QUERIES", "Parted", "group_terms", "is_aggregated", "part_grouped"]
+__all__ = ["Parted", "QUERIES", "group_terms", "is_aggregated", "part_grouped"]
 
 QUERIES = ("Select", "Union", "Except", "Intersect")
 """The classes of nodes that are whole queries."""
@@ -227,19 +227,24 @@ def _find(place: object) -> "Iterable[Expr]":
     if kind in (*QUERIES, "Subquery") or not hasattr(place, "args"):
         return
     if kind == "Window":
-        called = getattr(place, "this", None)
-        if type(called).__name__ in ("IgnoreNulls", "RespectNulls"):
-            called = getattr(called, "this", None)
-        for value in getattr(called, "args", {}).values():
-            yield from _find(value)
-        for part in ("partition_by", "order", "spec"):
-            yield from _find(place.args.get(part))
+        yield from _find_inside(place)  # type: ignore[arg-type]
         return
     if _is_aggregate(place):  # type: ignore[arg-type]
         yield place  # type: ignore[misc]
         return
     for value in place.args.values():
         yield from _find(value)
+
+
+def _find_inside(window: "Expr") -> "Iterable[Expr]":
+    """The aggregates of rows inside a window function, which is none itself."""
+    called = window.this
+    if type(called).__name__ in ("IgnoreNulls", "RespectNulls"):
+        called = called.this
+    for value in called.args.values():
+        yield from _find(value)
+    for part in ("partition_by", "order", "spec"):
+        yield from _find(window.args.get(part))
 
 
 def _is_aggregate(node: "Expr") -> bool:

@@ -119,7 +119,8 @@ class StatementPlan:
         if simulated:
             said.append(
                 f"The intervals of {_list(simulated)} are simulated: the noise of the blocks is "
-                "drawn again many times, and the part above runs on each draw."
+                "drawn again at least 1,000 times, and the part above runs on each draw. Answers "
+                "of very many rows, and rows that only noise tells apart, have none."
             )
         if obscure:
             said.append(

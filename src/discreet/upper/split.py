@@ -125,6 +125,8 @@ class _Splitter:
             changed = node.copy()
             changed.set("this", self.read(node.this, names))
             return changed
+        if type(node).__name__ not in QUERIES:
+            raise _Unsplit
         names, commons = self._read_commons(node, names)
         if type(node).__name__ != "Select":
             changed = node.copy()
@@ -147,7 +149,7 @@ class _Splitter:
             return names, None
         known, kept = dict(names), []
         if clause.args.get("recursive"):
-            raise UnsafeQuery("WITH RECURSIVE is not supported. Write the steps out.")
+            raise _Unsplit
         for common in clause.expressions:
             name = str(common.args["alias"].this.this)
             status = self._status(common.this, known)
@@ -267,6 +269,8 @@ class _Splitter:
 
         own = node.copy()
         own.set("with_", None)
+        if any(map(_is_interval_end, own.walk())):
+            raise _Unsplit  # which stands beside its column only
         place = None
         if not any(True for _ in _inner_queries(own)):
             place = self._add(self._inline(own, names), first=True)
@@ -439,6 +443,10 @@ def _read_from(select: "Expr", place: int) -> "Expr":
     table = trees.Table(this=trees.to_identifier(f"{BLOCK}{place}", quoted=True))
     select.set("from_", trees.From(this=table))
     return select
+
+
+def _is_interval_end(node: "Expr") -> bool:
+    return type(node).__name__ == "Anonymous" and str(node.this).upper().startswith("DP_INTERVAL")
 
 
 def _try(text: str, tables: Mapping[str, Table]) -> Query | None:

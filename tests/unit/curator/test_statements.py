@@ -283,7 +283,8 @@ def test_types_dates_and_missing_values_come_back_as_they_are(session):
     assert isinstance(first["n"], int)
     assert isinstance(first["many"], bool)
     low, high = answer.intervals()[0]["before"]
-    assert math.isinf(low) and math.isinf(high)
+    assert math.isinf(low)
+    assert math.isinf(high)
     again = session.sql(text, epsilon=5)
     assert again.to_dicts() == answer.to_dicts()
 

@@ -24,30 +24,88 @@ MONTHS = "(SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP
 STATEMENTS = {
     "wrapped": f"SELECT * FROM {BLOCK} AS q ORDER BY region LIMIT 3",
     "limit 0": f"SELECT * FROM {BLOCK} AS q LIMIT 0",
-    "shares": "SELECT region, ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 2) FROM visits GROUP BY region",
-    "ranks": "SELECT region, RANK() OVER (ORDER BY SUM(age) DESC, region) FROM visits GROUP BY region",
-    "running": "SELECT DATE_TRUNC('month', day) AS m, SUM(COUNT(*)) OVER (ORDER BY DATE_TRUNC('month', day)) FROM visits GROUP BY 1",
+    "shares": (
+        "SELECT region, ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 2) FROM visits GROUP "
+        "BY region"
+    ),
+    "ranks": (
+        "SELECT region, RANK() OVER (ORDER BY SUM(age) DESC, region) FROM visits GROUP BY "
+        "region"
+    ),
+    "running": (
+        "SELECT DATE_TRUNC('month', day) AS m, SUM(COUNT(*)) OVER (ORDER BY "
+        "DATE_TRUNC('month', day)) FROM visits GROUP BY 1"
+    ),
     "lag": f"SELECT m, n, n - LAG(n) OVER (ORDER BY m) AS change FROM {MONTHS} AS q",
-    "total below": "SELECT 'all' AS r, COUNT(*) FROM visits UNION ALL SELECT region, COUNT(*) FROM visits GROUP BY region",
-    "scalars": "SELECT (SELECT COUNT(*) FROM visits WHERE age > 40) - (SELECT COUNT(*) FROM visits WHERE age <= 40) AS d",
+    "total below": (
+        "SELECT 'all' AS r, COUNT(*) FROM visits UNION ALL SELECT region, COUNT(*) FROM "
+        "visits GROUP BY region"
+    ),
+    "scalars": (
+        "SELECT (SELECT COUNT(*) FROM visits WHERE age > 40) - (SELECT COUNT(*) FROM visits "
+        "WHERE age <= 40) AS d"
+    ),
     "constants": "SELECT 'x' AS label, 1 AS one, COUNT(*) FROM visits",
-    "case": "SELECT region, CASE WHEN COUNT(*) > 100 THEN 'many' ELSE 'few' END FROM visits GROUP BY region",
-    "having": "SELECT region, SUM(COUNT(*)) OVER () AS a, COUNT(*) * 2 AS t FROM visits GROUP BY region HAVING SUM(age) > 5000 AND t > 1",
-    "order by what is not shown": "SELECT UPPER(region) AS r FROM visits GROUP BY region ORDER BY SUM(age) DESC LIMIT 2",
-    "texts": "SELECT UPPER(region) || '!', SUBSTR(region, 1, 1), LENGTH(region), COUNT(*) FROM visits GROUP BY region",
+    "case": (
+        "SELECT region, CASE WHEN COUNT(*) > 100 THEN 'many' ELSE 'few' END FROM visits GROUP"
+        " BY region"
+    ),
+    "having": (
+        "SELECT region, SUM(COUNT(*)) OVER () AS a, COUNT(*) * 2 AS t FROM visits GROUP BY "
+        "region HAVING SUM(age) > 5000 AND t > 1"
+    ),
+    "order by what is not shown": (
+        "SELECT UPPER(region) AS r FROM visits GROUP BY region ORDER BY SUM(age) DESC LIMIT 2"
+    ),
+    "texts": (
+        "SELECT UPPER(region) || '!', SUBSTR(region, 1, 1), LENGTH(region), COUNT(*) FROM "
+        "visits GROUP BY region"
+    ),
     "dates": "SELECT STRFTIME(m, '%Y-%m'), EXTRACT(QUARTER FROM m), n FROM " + MONTHS + " AS q",
-    "regrouped": f"SELECT EXTRACT(QUARTER FROM m) AS q, SUM(n), COUNT(*), AVG(n) FROM {MONTHS} AS p GROUP BY 1",
-    "joined": f"SELECT a.region, a.n, b.n, a.n * 1.0 / b.n FROM {BLOCK} AS a JOIN (SELECT region, COUNT(*) AS n FROM visits WHERE age > 30 GROUP BY region) AS b USING (region)",
-    "chain": f"WITH a AS {BLOCK}, t AS (SELECT SUM(n) AS n FROM a) SELECT a.region, a.n / t.n FROM a CROSS JOIN t",
+    "regrouped": (
+        f"SELECT EXTRACT(QUARTER FROM m) AS q, SUM(n), COUNT(*), AVG(n) FROM {MONTHS} AS p "
+        "GROUP BY 1"
+    ),
+    "joined": (
+        f"SELECT a.region, a.n, b.n, a.n * 1.0 / b.n FROM {BLOCK} AS a JOIN (SELECT region, "
+        "COUNT(*) AS n FROM visits WHERE age > 30 GROUP BY region) AS b USING (region)"
+    ),
+    "chain": (
+        f"WITH a AS {BLOCK}, t AS (SELECT SUM(n) AS n FROM a) SELECT a.region, a.n / t.n FROM "
+        "a CROSS JOIN t"
+    ),
     "distinct": f"SELECT DISTINCT n > 100 FROM {BLOCK} AS q",
-    "two levels": f"SELECT MAX(n), MIN(n), MAX(n) - MIN(n) FROM (SELECT * FROM {BLOCK} AS p WHERE n > 0) AS q",
-    "except": f"SELECT region FROM {BLOCK} AS q EXCEPT SELECT region FROM (SELECT region, COUNT(*) AS n FROM visits WHERE age > 88 GROUP BY region) AS p WHERE n > 50",
-    "qualify": "SELECT region, COUNT(*) FROM visits GROUP BY region QUALIFY ROW_NUMBER() OVER (ORDER BY SUM(age), region) = 1",
-    "keys computed": "SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*), COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () FROM visits GROUP BY FLOOR(age / 10) * 10",
-    "of one person": "WITH p AS (SELECT patient, COUNT(*) AS k FROM visits GROUP BY patient) SELECT k, COUNT(*), SUM(COUNT(*)) OVER () FROM p WHERE k = 2 GROUP BY k",
-    "filters": "SELECT COUNT(*) / 2, ROUND(SUM(age) / 3.0, 1) FROM visits WHERE region = 'north' AND day >= '2024-06-01'",
-    "group by all": "SELECT region, ROUND(SUM(age) * 1.0, 1) AS s FROM visits GROUP BY ALL ORDER BY ALL",
-    "named columns": "SELECT z.b FROM (SELECT region, COUNT(*) FROM visits GROUP BY region) AS z(a, b) WHERE z.a = 'north'",
+    "two levels": (
+        f"SELECT MAX(n), MIN(n), MAX(n) - MIN(n) FROM (SELECT * FROM {BLOCK} AS p WHERE n > 0)"
+        " AS q"
+    ),
+    "except": (
+        f"SELECT region FROM {BLOCK} AS q EXCEPT SELECT region FROM (SELECT region, COUNT(*) "
+        "AS n FROM visits WHERE age > 88 GROUP BY region) AS p WHERE n > 50"
+    ),
+    "qualify": (
+        "SELECT region, COUNT(*) FROM visits GROUP BY region QUALIFY ROW_NUMBER() OVER (ORDER"
+        " BY SUM(age), region) = 1"
+    ),
+    "keys computed": (
+        "SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*), COUNT(*) * 1.0 / SUM(COUNT(*)) OVER"
+        " () FROM visits GROUP BY FLOOR(age / 10) * 10"
+    ),
+    "of one person": (
+        "WITH p AS (SELECT patient, COUNT(*) AS k FROM visits GROUP BY patient) SELECT k, "
+        "COUNT(*), SUM(COUNT(*)) OVER () FROM p WHERE k = 2 GROUP BY k"
+    ),
+    "filters": (
+        "SELECT COUNT(*) / 2, ROUND(SUM(age) / 3.0, 1) FROM visits WHERE region = 'north' AND"
+        " day >= '2024-06-01'"
+    ),
+    "group by all": (
+        "SELECT region, ROUND(SUM(age) * 1.0, 1) AS s FROM visits GROUP BY ALL ORDER BY ALL"
+    ),
+    "named columns": (
+        "SELECT z.b FROM (SELECT region, COUNT(*) FROM visits GROUP BY region) AS z(a, b) "
+        "WHERE z.a = 'north'"
+    ),
 }  # fmt: skip
 EMPTY = ("keys computed", "of one person")
 """Statements whose public keys are more than the data has."""

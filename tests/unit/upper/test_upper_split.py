@@ -43,7 +43,8 @@ SPLIT = {
         ["SELECT COUNT(*) AS n FROM visits"],
     ),
     "union": (
-        "SELECT 'all', COUNT(*) FROM visits UNION ALL SELECT region, COUNT(*) FROM visits GROUP BY 1",
+        "SELECT 'all', COUNT(*) FROM visits UNION ALL SELECT region, COUNT(*) FROM visits "
+        "GROUP BY 1",
         [
             "SELECT COUNT(*) AS count FROM visits",
             "SELECT region, COUNT(*) FROM visits GROUP BY 1",
@@ -137,12 +138,10 @@ def test_what_the_options_say_of_the_whole_is_kept():
         ("SELECT COUNT(*), RANDOM() FROM visits", "RANDOM"),
         ("SELECT * FROM (SELECT COUNT(*) AS n FROM visits) q, \"$block0\"", "table"),
         ("SELECT UPPER('x'), COUNT(*) INTO t FROM visits", "INTO"),
-        ("SELECT LAG(COUNT(*)) OVER (ORDER BY region) FROM visits TABLESAMPLE 10% GROUP BY region", "LAG|SAMPLE"),
+        ("SELECT LAG(COUNT(*)) OVER () FROM visits TABLESAMPLE 10% GROUP BY age", "LAG|SAM"),
         ("SELECT RANK() OVER (ORDER BY COUNT(*)) FROM visits, stays GROUP BY region", "row"),
     ],
 )  # fmt: skip
 def test_what_would_show_or_mix_people_is_refused(text, words):
     with pytest.raises(UnsafeQuery, match=words):
-        statement = read_statement(text, TABLES)
-        assert isinstance(statement, Statement)  # its columns are tried in an engine later
-        pytest.fail(write_query(statement.upper, str))
+        read_statement(text, TABLES)

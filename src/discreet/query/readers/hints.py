@@ -11,6 +11,8 @@ _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _COUNT_CASE = "Write COUNT(CASE WHEN ... THEN 1 END)."
 _SUBQUERY = "A subquery stands after FROM or JOIN, or in WITH; write a join with it."
 _SEMI = "Write JOIN ... ON a.unit = b.unit, and a condition in WHERE."
+_SETS = "Aggregate the rows of people on each side first: COUNT(*), SUM(x)."
+_KEPT = "Which rows it keeps would depend on the rows of other people. Filter with WHERE."
 _CASE = "Write CASE WHEN ... THEN ... ELSE ... END."
 
 FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
@@ -131,27 +133,25 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "DELETE": "Nothing but questions is answered.",
         "DPIPE": "Texts are compared as they are; list the values with IN.",
         "ESCAPE": "List the categories with IN.",
-        "EXCEPT": "Ask one question at a time.",
+        "EXCEPT": _SETS,
         "EXISTS": _SUBQUERY,
-        "FETCH": "Write LIMIT.",
+        "FETCH": _KEPT,
         "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
-        "INTERSECT": "Ask one question at a time.",
+        "INTERSECT": _SETS,
         "INTERVAL": "Compare with a date written out, as in DATE '2024-01-31'.",
-        "ISNULL": "Write IS NULL.",
         "FULL": "Write JOIN, or LEFT JOIN with a public table.",
         "MOD": "Write x - 10 * FLOOR(x/10).",
         "NATURAL": "Write JOIN ... USING (columns).",
-        "NOTNULL": "Write IS NOT NULL.",
         "RECURSIVE": "Write WITH name AS (SELECT ...), each using only earlier ones.",
         "VALUES": "Ask about a registered table.",
-        "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
-        "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
+        "OFFSET": _KEPT,
+        "OVER": "Over rows of people it would mix them: write SUM(COUNT(*)) OVER (...).",
         "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
         "SEMI": _SEMI,
         "TABLE_SAMPLE": "Questions are about the whole table.",
         "DATETIME": "Write TIMESTAMP '2024-01-31 12:00:00'.",
         "TIMESTAMPTZ": "Write TIMESTAMP '2024-01-31 12:00:00', without a zone.",
-        "UNION": "Ask one question at a time.",
+        "UNION": _SETS,
         "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
     }
 )
