@@ -269,9 +269,10 @@ def _concat(node: "Expr", scope: Scope) -> Typed:
     columns = [place for place, part in enumerate(parts) if not part.is_constant]
     if len(columns) > 1:
         raise refuse(node, "It takes one column, and texts in quotes. GROUP BY both columns.")
-    texts = [
-        str(part.expression.value) if isinstance(part.expression, Literal) else "" for part in parts
-    ]
+    if not columns and not pipes:  # as 'a' 'b' is, where a sign was forgotten
+        raise refuse(node, "It takes a column, and texts in quotes.")
+    literals = [part.expression for part in parts]
+    texts = [str(each.value) if isinstance(each, Literal) else "" for each in literals]
     place = columns[0] if columns else 0
     before, after = "".join(texts[:place]), "".join(texts[place + 1 :])
     of_null = None if pipes else before + after

@@ -39,7 +39,7 @@ _AS_FUNCTIONS = _words("LEFT REPLACE RIGHT")  # words of clauses that are functi
 # sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far;
 # DATE( does where it holds one name or text, so that none stands in another.
 _BEFORE_PARENTHESIS = (_ALLOWED | _AS_FUNCTIONS) - _words(
-    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT INTERVAL NULL NUMBER "
+    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT NULL NUMBER "
     "OUTER R_PAREN SMALLINT STRING TEXT TIMESTAMP TRUE VARCHAR WITH"
 )
 _IN_DATE = (["STRING", "R_PAREN"], ["VAR", "R_PAREN"], ["IDENTIFIER", "R_PAREN"])
