@@ -9,6 +9,7 @@ _NOISY = "Noise is added for you."
 _QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _SUBQUERY = "A subquery stands after FROM or JOIN, or in WITH; write a join with it."
+_INTERVAL = "Write an interval beside a constant: DATE '2024-01-31' + INTERVAL 7 DAY."
 _SEMI = "Write JOIN ... ON a.unit = b.unit, and a condition in WHERE."
 
 FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
@@ -22,13 +23,21 @@ FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
         "ARG_MAX": "Write MAX(x).",
         "ARG_MIN": "Write MIN(x).",
         "DATE": "Write DATE(column), CAST(... AS DATE) or DATE '2024-01-31'.",
+        "DATE_ADD": _INTERVAL,
+        "DATE_SUB": _INTERVAL,
+        "DAYNAME": "Write DAYOFWEEK(column); Sunday is 0.",
+        "EPOCH": "Write DATE_DIFF('second', TIMESTAMP '1970-01-01 00:00:00', column).",
+        "MONTHNAME": "Write MONTH(column).",
         "NOW": _TODAY,
         "PERCENTILE": _QUANTILE,
+        "POSITION": "Write CONTAINS(x, 'text') or LIKE.",
         "POWER": "Write x * x.",
         "RAND": _NOISY,
         "RANDOM": _NOISY,
+        "REGEXP_MATCHES": "Write LIKE, CONTAINS or STARTS_WITH.",
         "SAFE_CAST": "Leave the cast out.",
         "SQRT": "Write STDDEV(x) for a deviation, or take roots of the result.",
+        "STRFTIME": "Write DATE_TRUNC('month', column), or YEAR(column) and MONTH(column).",
         "TRY_CAST": "Leave the cast out.",
     }
 )
@@ -124,6 +133,7 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "TIMESTAMPTZ": "Write TIMESTAMP '2024-01-31 12:00:00', without a zone.",
         "UNION": "Ask one question at a time.",
         "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
+        "XOR": "Write a <> b of two conditions.",
     }
 )
 """What to write instead of a kind of token."""
