@@ -318,7 +318,9 @@ A join gives one person at most 1,000 rows (`joined_rows_per_unit` in the schema
 
 ## Meaning
 
-Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question.
+Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question. So are two spellings of one expression, such as `COUNT(*) FILTER (WHERE x)` and `COUNT(CASE WHEN x THEN 1 END)`: the second is given again for free.
+
+Functions have DuckDB's meaning on the bounded values, which are exact decimals, dates and texts: `ROUND` and casts to integers take a half away from zero, `TRUNC` and `//` go towards zero, `%` has the sign of its dividend, `CONCAT` leaves NULL out where `||` is NULL. `GREATEST` and `LEAST` are NULL if any part is. A date plus an interval of days or more is a date. `DATE_DIFF` counts the starts of a unit between two moments. It is computed from years and days of the year, so that its bounds can be up to a year wider at either end than those of the columns: `LEAST(DATE_DIFF('day', a, b), 60)` has less noise where fewer days are enough.
 
 Every answer states what it cuts, clamps and leaves out: `answer.notes`, from the schema and the question alone. A note about rows or values offers the question that says, noisily and for a price, how many there are.
 

@@ -66,6 +66,8 @@ NODE_NAMES: Mapping[str, str] = MappingProxyType(
         "IntDiv": "//",
         "Join": "JOIN",
         "Mod": "the remainder %",
+        "NullSafeEQ": "IS NOT DISTINCT FROM",
+        "NullSafeNEQ": "IS DISTINCT FROM",
         "Pow": "a power",
         "Rand": "RANDOM()",
         "Star": "*",
