@@ -7,6 +7,7 @@ import pytest
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Aggregate, Case, Extreme, Field, Literal, Member, Statistic
 from discreet.query.readers.texts import lower_case, upper_case
+from discreet.query.written import written
 from support.questions import ask, where
 
 SAME_CONDITIONS = [
@@ -29,6 +30,7 @@ SAME_CONDITIONS = [
         "age IS NOT DISTINCT FROM income",
         "age IS NULL AND income IS NULL OR age IS NOT NULL AND income IS NOT NULL AND age = income",
     ),
+    ("age IS NOT DISTINCT FROM age OR smoker", "1 = 1"),
     ("CEIL(income) = 3", "-FLOOR(-income) = 3"),
     ("CEILING(age) = 3", "age = 3"),
     ("ROUND(age) = 3", "age = 3"),
@@ -195,6 +197,13 @@ def test_a_condition_is_read_as_another(short: str, long: str) -> None:
 @pytest.mark.parametrize(("short", "long"), SAME_QUESTIONS)
 def test_a_question_is_read_as_another(short: str, long: str) -> None:
     assert ask(short) == ask(long)
+
+
+@pytest.mark.parametrize("short", [short for short, _ in SAME_CONDITIONS])
+def test_what_is_offered_for_a_condition_is_the_condition(short: str) -> None:
+    expression = where(short)
+    if expression is not None:
+        assert where(written(expression)) == expression
 
 
 def test_a_value_is_told_apart_from_its_neighbours() -> None:
