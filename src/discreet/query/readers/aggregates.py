@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Literal, Statistic
-from discreet.query.readers.typed import Kind, Scope, Typed, only, refuse, where_in_text
+from discreet.query.readers.typed import (
+    Kind,
+    Scope,
+    Typed,
+    missing,
+    only,
+    refuse,
+    where_in_text,
+)
 from discreet.query.readers.values import as_number
 
 if TYPE_CHECKING:
@@ -100,7 +108,7 @@ def spell_out(node: "Expr") -> "Expr":
         for term in inner.find_all(exp.Ordered):
             term.set("this", _when(test, term.this))
     elif type(inner).__name__ == "Anonymous":
-        first, *others = inner.expressions
+        first, *others = inner.expressions or [None]
         inner.set("expressions", [_when(test, first), *others])
     else:
         inner.set("this", _when(test, exp.Literal.number(1) if kind == "Star" else inner.this))
@@ -109,8 +117,11 @@ def spell_out(node: "Expr") -> "Expr":
     return inner
 
 
-def _when(test: "Expr", value: "Expr") -> "Expr":
+def _when(test: "Expr", value: "Expr | None") -> "Expr":
     from sqlglot import expressions as exp
+
+    if value is None:
+        raise missing()
 
     return exp.Case(ifs=[exp.If(this=test.copy(), true=value.copy())])
 

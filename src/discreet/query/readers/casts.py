@@ -54,7 +54,7 @@ _ADVICE = {
 def _cast(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "to", "_type")
     only(node.args["to"], "this")
-    target = node.args["to"].this.value
+    target = _target(node)
     operand = scope.read(node.this)
     if target in ("DATE", "TIMESTAMP"):
         operand = as_moment(operand, Kind.DATE if target == "DATE" else Kind.DATETIME, node)
@@ -66,6 +66,11 @@ def _cast(node: "Expr", scope: Scope) -> Typed:
         f"CAST of {operand.kind.described} to {target}{where_in_text(node)} is not supported. "
         f"{_ADVICE.get((operand.kind, target), _INSTEAD)}"
     )
+
+
+def _target(node: "Expr") -> str:
+    """The name of the type; INTERVAL DAY has none that is listed."""
+    return str(getattr(node.args["to"].this, "value", "INTERVAL"))
 
 
 def _change(operand: Typed, target: str, node: "Expr") -> Typed:
@@ -101,7 +106,7 @@ def _in_floats(node: "Expr") -> bool:
     """Whether engines compute it in floats, whose casts round half to even; decimals do not."""
     for part in node.walk():
         name = type(part).__name__
-        if name == "Div" or (name == "Cast" and part.args["to"].this.value in ("FLOAT", "DOUBLE")):
+        if name == "Div" or (name == "Cast" and _target(part) in ("FLOAT", "DOUBLE")):
             return True
     return False
 
