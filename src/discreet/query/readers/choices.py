@@ -112,9 +112,10 @@ def _same(left: Typed, right: Typed, node: "Expr") -> Expression:
         if operand.is_constant:
             return Literal(operand.expression == null)
         return IsNull(operand.expression)
+    left, right = align(left, right, node)
     if left.expression == right.expression:
         return Literal(True)
-    sides = [side for side in align(left, right, node) if not side.is_constant]
+    sides = [side for side in (left, right) if not side.is_constant]
     for side in sides:
         check_copies(side.expression, 3, node)
     missing = [IsNull(side.expression) for side in sides]
