@@ -32,7 +32,10 @@ ACCEPTED: list[Section] = [
             ("extremes, answered as extreme quantiles", "SELECT MIN(day), MAX(income) FROM visits"),
             ("the most frequent value of a category, boolean or integer", "SELECT MODE(region), MODE(FLOOR(age/10)) FROM visits"),
             ("the same as PostgreSQL spells it", "SELECT MODE() WITHIN GROUP (ORDER BY region) FROM visits"),
+            ("of the rows of a condition", "SELECT COUNT(*) FILTER (WHERE smoker), AVG(income) FILTER (WHERE age > 17), COUNTIF(smoker), COUNT_IF(age > 17) FROM visits"),
+            ("sums and shares of booleans", "SELECT SUM(smoker), AVG(age > 17) FROM visits"),
             ("arithmetic", "SELECT 100 * SUM(income) / COUNT(*) - 1 AS x FROM visits"),
+            ("results are never missing, and quotients finite: `COALESCE` of an aggregate and `NULLIF(x, 0)` below a fraction change nothing", "SELECT COALESCE(SUM(income), 0) / NULLIF(COUNT(*), 0) AS x FROM visits"),
             ("aliases", 'SELECT COUNT(*) AS n, AVG(age) "mean age" FROM visits'),
             ("harmless casts", "SELECT CAST(AVG(age) AS DOUBLE), SUM(age)::float FROM visits"),
         ],
@@ -45,17 +48,33 @@ ACCEPTED: list[Section] = [
             ("lists and ranges", f"{COUNT} WHERE age IN (1, 2, 3) OR age NOT BETWEEN 10 AND 20"),
             ("categories", f"{COUNT} WHERE region = 'north' OR home IN ('south', 'east')"),
             ("patterns, resolved on the declared keys", f"{COUNT} WHERE region LIKE '%th' OR region ILIKE 'west%'"),
+            ("functions of text, resolved on the declared keys", f"{COUNT} WHERE UPPER(region) = 'NORTH' OR LOWER(home) LIKE 'w%' OR STARTS_WITH(region, 'n') OR ENDS_WITH(home, 'th') OR CONTAINS(region, '_')"),
+            ("parts of texts", f"{COUNT} WHERE LEFT(region, 2) = 'no' OR RIGHT(region, 2) = 'th' OR SUBSTR(region, 2, 1) = 'o' OR SUBSTRING(region, -2) = 'st'"),
+            ("texts put together", f"{COUNT} WHERE region || '!' = 'north!' OR CONCAT('the ', home) = 'the east' OR REPLACE(region, '_', ' ') = 'West 1'"),
+            ("spaces and lengths", f"{COUNT} WHERE TRIM(region) = 'north' OR LTRIM(region, 'n') = 'orth' OR RTRIM(region, 'h') = 'nort' OR LENGTH(region) > 4 OR LEN(home) + CHAR_LENGTH(region) > 9 OR UCASE(region) <> LCASE(home)"),
             ("missing values", f"{COUNT} WHERE income IS NOT NULL AND smoker IS TRUE"),
+            ("comparisons that are never missing", f"{COUNT} WHERE age IS DISTINCT FROM income OR region IS NOT DISTINCT FROM 'north'"),
+            ("a value instead of a missing one, and the other way around", "SELECT SUM(COALESCE(age, income, 0)), SUM(IFNULL(age, 0) + NVL(income, 0)), AVG(NULLIF(age, 0)) FROM visits"),
             ("arithmetic; division by constants", "SELECT SUM(income / 12 - 2 * age + 1) FROM visits"),
-            ("rounding down", "SELECT AVG(FLOOR(income)) FROM visits"),
+            ("rounding down and up", "SELECT AVG(FLOOR(income)), SUM(CEIL(income)), SUM(CEILING(income / 12)) FROM visits"),
+            ("rounding to digits (a half away from zero) and towards zero", "SELECT SUM(ROUND(income)), SUM(ROUND(income / 12, 1)), SUM(ROUND(age, -1)), SUM(TRUNC(income / 12)) FROM visits"),
+            ("remainders, with the sign of the dividend, and whole quotients of integers, towards zero", f"{COUNT} WHERE age % 10 = 0 OR MOD(income, 0.5) = 0 OR age // 10 = 4 OR age DIV 10 = 5"),
+            ("size and sign", "SELECT SUM(ABS(age - 40)), SUM(SIGN(age - 40)) FROM visits"),
             ("the lesser and the greater; NULL if any part is", "SELECT SUM(LEAST(income, 1000)), SUM(GREATEST(age, 18)) FROM visits"),
             ("conditional values", "SELECT AVG(CASE WHEN smoker THEN 1 ELSE 0 END), COUNT(CASE region WHEN 'north' THEN 1 END) FROM visits"),
+            ("the same with `IF`", "SELECT AVG(IF(smoker, 1, 0)), COUNT(IIF(age > 17, 1, NULL)) FROM visits"),
+            ("casts of numbers and booleans; to an integer a half goes away from zero, as decimals are cast", "SELECT SUM(CAST(income AS INTEGER)), SUM(smoker::INT) FROM visits WHERE CAST(age AS BOOLEAN)"),
             ("buckets", f"{COUNT} WHERE WIDTH_BUCKET(age, 0, 100, 10) = 3"),
             ("dates", f"{COUNT} WHERE day >= '2024-03-01' AND day < DATE '2024-04-01'"),
+            ("intervals beside constants; a month ends on its last day", f"{COUNT} WHERE day >= DATE '2024-01-31' + INTERVAL 1 MONTH AND day < DATE '2024-06-01' - INTERVAL '7 days'"),
+            ("dates in other spellings", f"{COUNT} WHERE day = MAKE_DATE(2024, 3, 1) OR day = TO_DATE('2024-03-02') OR day = DATE('2024-03-03')"),
+            ("days between dates", f"{COUNT} WHERE day - DATE '2024-03-01' > 30"),
+            ("starts of a year, quarter, month, day, hour, minute or second between two dates or datetimes", "SELECT AVG(DATE_DIFF('day', DATE '2024-01-01', day)), AVG(DATEDIFF('month', day, DATE '2025-12-31')) FROM visits"),
+            ("the day of a datetime", "SELECT COUNT(*) FROM events WHERE CAST(seen AS DATE) = '2024-03-01' OR seen::DATE = '2024-03-02' OR DATE(seen) = '2024-03-03'"),
             ("datetimes, without zones", "SELECT COUNT(*) FROM events WHERE seen > TIMESTAMP '2024-03-01 10:30:00' AND seen < '2024-04-01'"),
             ("parts of dates", f"{COUNT} WHERE EXTRACT(YEAR FROM day) = 2024 AND DATE_PART('month', day) = 3 AND DATEPART('day', day) = 1"),
             ("the same by name", f"{COUNT} WHERE YEAR(day) = 2024 AND QUARTER(day) = 1 AND MONTH(day) = 3 AND WEEK(day) = 9 AND DAY(day) = 1"),
-            ("further names", f"{COUNT} WHERE WEEKOFYEAR(day) = 9 AND DAYOFMONTH(day) = 1 AND DAYOFWEEK(day) = 5 AND DAYOFYEAR(day) = 61"),
+            ("further names", f"{COUNT} WHERE WEEKOFYEAR(day) = 9 AND DAYOFMONTH(day) = 1 AND DAYOFWEEK(day) = 5 AND DAYOFYEAR(day) = 61 AND ISODOW(day) = 5 AND WEEKDAY(day) = 5"),
             ("starts of periods", f"{COUNT} WHERE DATE_TRUNC('month', day) = '2024-03-01'"),
             (
                 "times of day, of datetimes",
@@ -70,6 +89,8 @@ ACCEPTED: list[Section] = [
         "Every key that the public bounds allow appears in the answer; private keys appear when enough units hold them.",
         [
             ("by name, alias or position", "SELECT region, YEAR(day) AS y, COUNT(*) FROM visits GROUP BY 1, y"),
+            ("by all that is no aggregate", "SELECT region, YEAR(day) AS y, COUNT(*) FROM visits GROUP BY ALL"),
+            ("by a function of text", "SELECT UPPER(region) AS name, COALESCE(home, 'none') AS home_or_none, COUNT(*) FROM visits GROUP BY name, home_or_none"),
             ("by an expression", f"{COUNT} GROUP BY FLOOR(age/10), WIDTH_BUCKET(income, 0, 100000, 5), age > 40"),
             ("by a case", f"{COUNT} GROUP BY CASE WHEN age < 18 THEN 'child' ELSE 'adult' END"),
             ("by a period", f"{COUNT} GROUP BY DATE_TRUNC('quarter', day)"),
@@ -94,6 +115,7 @@ ACCEPTED: list[Section] = [
         "Joins",
         "Two private tables belong to one population and are joined on their unit; further equalities may follow. A column whose name is taken is written with its table or alias.",
         [
+            ("schemas: `main` and `public` before the name of a table", "SELECT COUNT(*) FROM main.visits JOIN public.stays ON visits.patient_id = stays.patient_id"),
             ("private tables on their unit", "SELECT AVG(nights) FROM visits v JOIN stays s ON v.patient_id = s.patient_id WHERE v.age > 40"),
             ("with `USING`", "SELECT COUNT(*) FROM visits INNER JOIN stays USING (patient_id, age)"),
             ("units of other names", "SELECT SUM(amount) FROM visits JOIN bills ON patient_id = payer"),
@@ -254,7 +276,9 @@ REFUSED: list[tuple[str, list[str]]] = [
             "SELECT QUANTILE_CONT(age, 1.5) FROM visits",
             "SELECT MEDIAN(age) AS m, DP_INTERVAL_LOW(m) FROM visits",
             "SELECT AVG(SUM(age)) FROM visits",
-            "SELECT COUNT(*) FILTER (WHERE smoker) FROM visits",
+            "SELECT COUNT(DISTINCT patient_id) FILTER (WHERE smoker) FROM visits",
+            "SELECT COUNT(*) FROM clinic.visits",
+            "SELECT region, COUNT(*) FROM visits GROUP BY ALL, age",
             "SELECT COUNT(*) OVER () FROM visits",
             f"{COUNT} WHERE COUNT(*) > 5",
             f"{COUNT} ORDER BY age",
@@ -270,9 +294,18 @@ REFUSED: list[tuple[str, list[str]]] = [
             f"{COUNT} WHERE region = 3",
             f"{COUNT} WHERE region LIKE ANY ('a', 'b')",
             f"{COUNT} WHERE region LIKE 'a' ESCAPE 'b'",
-            f"{COUNT} WHERE region || 'a' = 'b'",
-            f"{COUNT} WHERE age % 2 = 0",
-            f"{COUNT} WHERE CAST(income AS INT) = 1",
+            f"{COUNT} WHERE region || home = 'b'",
+            f"{COUNT} WHERE UPPER(region) = 'North'",
+            "SELECT COUNT(*) FROM events WHERE UPPER(city) = 'ROM'",
+            "SELECT COUNT(*) FROM events WHERE COALESCE(city, 'none') = 'Rom'",
+            f"{COUNT} WHERE smoker XOR age > 40",
+            f"{COUNT} WHERE age % income = 0",
+            f"{COUNT} WHERE income // 2 = 0",
+            f"{COUNT} WHERE CAST(income / 2 AS INT) = 1",
+            f"{COUNT} WHERE CAST(day AS TIMESTAMP) > '2024-01-31'",
+            f"{COUNT} WHERE day + INTERVAL 1 DAY > '2024-01-31'",
+            f"{COUNT} WHERE DATE_DIFF('week', day, day) = 1",
+            f"{COUNT} WHERE DATE(DATE(day)) = '2024-01-31'",
             f"{COUNT} WHERE day > CURRENT_DATE",
             f"{COUNT} WHERE day > CURRENT_TIMESTAMP",
             f"{COUNT} WHERE day > '2024-01-31' - INTERVAL '1' DAY",
@@ -290,18 +323,16 @@ REFUSED: list[tuple[str, list[str]]] = [
 ]  # fmt: skip
 
 FUNCTIONS = {
-    "ABS": "SUM(ABS(age))", "ANY_VALUE": "ANY_VALUE(age)", "APPROX_COUNT_DISTINCT": "APPROX_COUNT_DISTINCT(age)",
+    "ANY_VALUE": "ANY_VALUE(age)", "APPROX_COUNT_DISTINCT": "APPROX_COUNT_DISTINCT(age)",
     "APPROX_MEDIAN": "APPROX_MEDIAN(age)", "APPROX_PERCENTILE": "APPROX_PERCENTILE(age, 0.5)",
     "APPROX_QUANTILE": "APPROX_QUANTILE(age, 0.5)", "APPROX_QUANTILES": "APPROX_QUANTILES(age, 4)",
-    "ARG_MAX": "ARG_MAX(age, income)", "ARG_MIN": "ARG_MIN(age, income)", "CEIL": "SUM(CEIL(income))",
-    "CEILING": "SUM(CEILING(income))", "COALESCE": "SUM(COALESCE(age, 0))", "COUNTIF": "COUNTIF(smoker)",
-    "COUNT_IF": "COUNT_IF(smoker)", "DATE": "MAX(DATE('2024-01-31'))",
-    "DATEDIFF": "AVG(DATEDIFF(day, day))", "DATE_DIFF": "AVG(DATE_DIFF('day', day, day))",
-    "IF": "SUM(IF(smoker, 1, 0))", "IFNULL": "SUM(IFNULL(age, 0))", "IIF": "SUM(IIF(smoker, 1, 0))",
-    "MOD": "SUM(MOD(age, 10))", "NOW": "MAX(NOW())", "NULLIF": "SUM(NULLIF(age, 0))",
-    "PERCENTILE": "PERCENTILE(age, 0.5)", "POWER": "SUM(POWER(age, 2))", "RAND": "SUM(RAND())", "RANDOM": "SUM(RANDOM())",
-    "ROUND": "AVG(ROUND(age, 2))", "SAFE_CAST": "SUM(SAFE_CAST(age AS INT))", "SQRT": "SUM(SQRT(age))",
-    "TRUNC": "SUM(TRUNC(income))", "TRY_CAST": "SUM(TRY_CAST(age AS INT))",
+    "ARG_MAX": "ARG_MAX(age, income)", "ARG_MIN": "ARG_MIN(age, income)", "DATE": "MAX(DATE(2024, 1, 31))",
+    "DATE_ADD": "MAX(DATE_ADD(day, INTERVAL 1 DAY))", "DATE_SUB": "MAX(DATE_SUB(day, INTERVAL 1 DAY))",
+    "DAYNAME": "MODE(DAYNAME(day))", "EPOCH": "SUM(EPOCH(day))", "MONTHNAME": "MODE(MONTHNAME(day))",
+    "NOW": "MAX(NOW())", "PERCENTILE": "PERCENTILE(age, 0.5)", "POSITION": "SUM(POSITION('n' IN region))",
+    "POWER": "SUM(POWER(age, 2))", "RAND": "SUM(RAND())", "RANDOM": "SUM(RANDOM())",
+    "REGEXP_MATCHES": "COUNTIF(REGEXP_MATCHES(region, 'n.*'))", "SAFE_CAST": "SUM(SAFE_CAST(age AS INT))",
+    "SQRT": "SUM(SQRT(age))", "STRFTIME": "MODE(STRFTIME(day, '%Y'))", "TRY_CAST": "SUM(TRY_CAST(age AS INT))",
 }  # fmt: skip
 """A use of every function that is refused with its own advice."""
 
@@ -339,7 +370,9 @@ A join gives one person at most 1,000 rows (`joined_rows_per_unit` in the schema
 
 ## Meaning
 
-Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question.
+Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question. So are two spellings of one expression, such as `COUNT(*) FILTER (WHERE x)` and `COUNT(CASE WHEN x THEN 1 END)`: the second is given again for free.
+
+Functions have DuckDB's meaning on the bounded values, which are exact decimals, dates and texts: `ROUND` and casts to integers take a half away from zero, `TRUNC` and `//` go towards zero, `%` has the sign of its dividend, `CONCAT` leaves NULL out where `||` is NULL. `GREATEST` and `LEAST` are NULL if any part is. A date plus an interval of days or more is a date. `DATE_DIFF` counts the starts of a unit between two moments. It is computed from years and days of the year, so that its bounds can be up to a year wider at either end than those of the columns: `LEAST(DATE_DIFF('day', a, b), 60)` has less noise where fewer days are enough.
 
 Every answer states what it cuts, clamps and leaves out: `answer.notes`, from the schema and the question alone. A note about rows or values offers the question that says, noisily and for a price, how many there are.
 

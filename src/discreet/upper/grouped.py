@@ -57,6 +57,8 @@ def group_terms(select: "Expr") -> "list[Expr]":
             return []
         return items
     only(group, "expressions", "all")
+    if group.args.get("all") and group.expressions:
+        raise UnsafeQuery(f"GROUP BY ALL{where_in_text(group)} stands alone. Leave the rest out.")
     if group.args.get("all"):
         return [item for item in items if not any(True for _ in _find(item))]
     terms = []
