@@ -77,6 +77,7 @@ def _list(
             for name, found in plan.shape.columns
         ],
         "noisy_rows": plan.shape.noisy_rows,
+        "listings": list(plan.listings),
         "blocks": [
             list_facts(block, tuple(versions[table.name] for table in block.plan.tables))
             for block in blocks
@@ -141,6 +142,7 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
         blocks=tuple(block.plan for block in blocks),
         upper_sql=body["upper"],
         shape=Shape(columns, body["noisy_rows"]),
+        listings=tuple(body["listings"]),
     )
     if body["outcome"] is None:
         raise Unavailable(
@@ -177,7 +179,7 @@ def _receipt(plan: StatementPlan, charge: Charge, cost: Price) -> Receipt:
     }
     known = [
         receipt_of(block, charge, tuple(versions[table.name] for table in block.tables))
-        for block in plan.blocks
+        for block in plan.charged
     ]
     tables = plan.tables
     return Receipt(

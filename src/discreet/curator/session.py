@@ -30,7 +30,7 @@ from discreet.errors import (
     UnsafeQuery,
     with_article,
 )
-from discreet.ledger.account import Account, Holder, Remaining, round_up
+from discreet.ledger.account import Account, Holder, Remaining, round_up, takes_nothing
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.history import Charged
 from discreet.ledger.releases import Release
@@ -127,7 +127,8 @@ class Session:
         try:
             for block in planned.blocks:
                 refuse_unknown_values(block.query, block.tables)
-            floor.check(payers, planned.cost, label="The price of this question")
+            if not takes_nothing(planned.cost):
+                floor.check(payers, planned.cost, label="The price of this question")
         except DiscreetError:
             if self._access.find(planned) is None:  # what was released before is free, and is shown
                 raise

@@ -29,10 +29,13 @@ _PRIVATE = ("COUNTIF",)
 
 @dataclass(frozen=True, slots=True)
 class Parted:
-    """The question inside a grouped SELECT, and the SELECT over its columns."""
+    """The question inside a grouped SELECT, and the SELECT over its columns; `lists_keys` if it
+    asks for no number, so that its rows are its keys alone.
+    """
 
     question: "Expr"
     above: "Expr"
+    lists_keys: bool = False
 
 
 def is_aggregated(select: "Expr") -> bool:
@@ -116,10 +119,14 @@ class _Parting:
         for place in places:
             for found in _find(place):
                 self._release(found, aliases, reserved)
-        if len(self._made) == len(self._keys):
+        lists_keys = len(self._made) == len(self._keys)
+        if lists_keys and not self._keys:
             raise UnsafeQuery(
                 "the question asks for no aggregate. Add COUNT(*), SUM or AVG to the SELECT list."
             )
+        if lists_keys:  # a question needs a number; keys that are not public are chosen by it
+            count = trees.Anonymous(this="COUNT", expressions=[trees.Star()])
+            self._made.append((free_name("count", [*self._used, *reserved]), count))
         question = trees.Select(
             **{part: _copy(select.args[part]) for part in _BELOW if select.args.get(part)}
         )
@@ -133,7 +140,7 @@ class _Parting:
         if self._keys:
             group = trees.Group(expressions=[key.copy() for key in self._keys])
             question.set("group", group)
-        return Parted(question, self._above())
+        return Parted(question, self._above(), lists_keys)
 
     def _release(self, node: "Expr", aliases: dict[str, str], reserved: list[str]) -> None:
         text = _text(node)

@@ -31,10 +31,13 @@ _SCHEMAS = ("main", "public")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One private block: its own text, and the question that it is."""
+    """One private block: its own text, and the question that it is; `lists_keys` if nothing uses
+    its numbers.
+    """
 
     text: str
     query: Query
+    lists_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +281,11 @@ class _Splitter:
             star = trees.Select(expressions=[trees.Star()])
             return _read_from(star, place)
         parted = part_grouped(own)
-        place = self._add(self._inline(parted.question, names))
+        place = self._add(self._inline(parted.question, names), listing=parted.lists_keys)
         assert place is not None
         return _read_from(self._rewrite(parted.above, names), place)
 
-    def _add(self, node: "Expr", *, first: bool = False) -> int | None:
+    def _add(self, node: "Expr", *, first: bool = False, listing: bool = False) -> int | None:
         """The place of a block in the statement; None if it cannot be asked as it is."""
         text = _render(node, self.limits)
         try:
@@ -297,8 +300,11 @@ class _Splitter:
             query = known
         asked = [block.query for block in self.blocks]
         if query in asked:
-            return asked.index(query)
-        self.blocks.append(Asked(text, query))
+            place = asked.index(query)
+            known_listing = self.blocks[place].lists_keys
+            self.blocks[place] = Asked(text, query, known_listing and listing)
+            return place
+        self.blocks.append(Asked(text, query, listing))
         return len(self.blocks) - 1
 
     def _above(self, node: "Expr", names: _Names) -> "Expr":

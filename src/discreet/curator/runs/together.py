@@ -24,7 +24,7 @@ def runs_of(plan: Prepared) -> list[tuple[Names, tuple[str, ...]]]:
     if not isinstance(plan, StatementPlan):
         return [(names_of(plan), plan.statements)]
     groups: dict[str | Names, list[Plan]] = {}
-    for block in plan.blocks:
+    for block in plan.charged:
         # One transaction of a server reads all of its tables.
         at = "postgresql" if block.dialect == "postgresql" else names_of(block)
         groups.setdefault(at, []).append(block)
@@ -42,7 +42,8 @@ def with_blocks(plan: StatementPlan, places: Sequence[int]) -> StatementPlan | N
     """The statement with these blocks only, in the order in which they run; None without any."""
     if not places:
         return None
-    part = replace(plan, blocks=tuple(plan.blocks[at] for at in places), upper=None)
+    blocks = tuple(plan.blocks[at] for at in places)
+    part = replace(plan, blocks=blocks, listings=(), upper=None)
     order = {sql: at for at, sql in enumerate(sql for _, run in runs_of(part) for sql in run)}
     return replace(part, blocks=tuple(sorted(part.blocks, key=lambda block: order[block.sql])))
 
