@@ -33,7 +33,7 @@ PLACES = [
     "SELECT {} FROM visits",
     "SELECT COUNT(*) FROM visits WHERE age {} 1",
 ]
-LISTED = {"!=", "<", "<=", "=", ">", ">=", "<>"}
+LISTED = {"!=", "<", "<=", "=", ">", ">=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"}
 HARMLESS = {"+", "-", "NOT", "!!", "DISTINCT"}  # signs, negations, and GROUP BY DISTINCT (day)
 
 
@@ -108,20 +108,28 @@ NUMBERS = [
     "age", "income", "format", "YEAR(day)", "WEEK(day)", "EXTRACT(DAYOFYEAR FROM day)",
     "CAST(age AS INT)", "FLOOR(income / 1000)", "WIDTH_BUCKET(income, 0, 100000, 7)",
     "CASE WHEN smoker THEN age END", "LEAST(age, income)", "GREATEST(age, 3, income)",
-    "0", "-1", "0.5", "400000", "1e-9",
+    "0", "-1", "0.5", "400000", "1e-9", "LENGTH(region)", "DATE_DIFF('day', day, '2024-02-29')",
+    "COALESCE(age, income)", "NULLIF(age, 3)", "ISODOW(day)", "smoker::INT", "age // -7",
+]  # fmt: skip
+ROUNDED = [
+    "FLOOR({})", "CEIL({})", "ROUND({})", "ROUND({}, 2)", "ROUND({}, -3)", "TRUNC({}, 1)",
+    "ABS({})", "SIGN({})", "({} % -3.5)", "CAST({} AS INT)",
 ]  # fmt: skip
 CONSTANTS = ["1", "-3", "0.5", "7", "1e9", "400000"]
 CONDITIONS = [
     "smoker", "region = 'north'", "region IN ('south', 'East')", "region LIKE '%th_'",
     "home ILIKE 'w%'", "day > '0001-01-01'", "day <= DATE '9999-12-31'", "day IS NULL",
     "DATE_TRUNC('quarter', day) < '2024-07-01'", "region = home", "format NOT IN (1, 2)",
+    "UPPER(region) = 'NORTH'", "LEFT(home, 1) <> RIGHT(region, 1)", "region || '!' = 'north!'",
+    "age IS DISTINCT FROM income", "COALESCE(smoker, FALSE)", "CONTAINS(home, 'o')",
+    "day < DATE '2024-01-31' + INTERVAL 1 MONTH", "CONCAT(region, 'x') = 'x'",
 ]  # fmt: skip
 numbers = st.recursive(
     st.sampled_from(NUMBERS),
     lambda part: (
         st.tuples(part, st.sampled_from("+-*"), part).map(lambda each: f"({' '.join(each)})")
         | st.tuples(part, st.sampled_from(CONSTANTS)).map(lambda each: f"({each[0]} / {each[1]})")
-        | st.tuples(part).map(lambda each: f"FLOOR({each[0]})")
+        | st.tuples(st.sampled_from(ROUNDED), part).map(lambda each: each[0].format(each[1]))
     ),
     max_leaves=4,
 )
@@ -192,7 +200,8 @@ def test_the_hostile_questions_were_mostly_answered() -> None:
 @pytest.mark.parametrize(
     "expression",
     ["age / 0", "1 / age", "SQRT(age)", "LN(age)", "POWER(age, 99)", "age % 0",
-     "CAST(region AS INT)", "CAST(income AS SMALLINT)", "SUBSTRING(region, -1, 2)",
+     "CAST(region AS INT)", "CAST(day AS SMALLINT)", "SUBSTRING(region, -1, 2)", "age % income",
+     "age // age", "MOD(3, age)", "ROUND(age, age)", "age // 0", "SUBSTRING(city, 1, 2)",
      "day + INTERVAL '9999999' YEAR", "MAKE_DATE(age, 1, 1)", "CHR(age)", "age << 99",
      "DATE '2024-02-30'", "CAST('x' AS DATE)", "age::decimal(3,2)"],
 )  # fmt: skip

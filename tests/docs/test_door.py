@@ -75,10 +75,11 @@ def _asks_for_rows(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         asked = node.args or any(each.arg == "sql" for each in node.keywords)
         own = isinstance(node.func.value, ast.Name) and node.func.value.id == "self"
-        return node.func.attr == "rows" and bool(asked) and not own  # an engine's is elsewhere
+        # An engine's own methods are elsewhere.
+        return node.func.attr in ("rows", "rows_together") and bool(asked) and not own
     if isinstance(node, ast.Call) and _last_name(node.func) in ("getattr", "attrgetter"):
         return any(isinstance(word, ast.Constant) and word.value == "rows" for word in node.args)
-    if isinstance(node, ast.Attribute) and node.attr == "rows":
+    if isinstance(node, ast.Attribute) and node.attr in ("rows", "rows_together"):
         return _last_name(node.value).strip("_").endswith("engine")
     return False
 
@@ -155,6 +156,7 @@ def test_what_is_no_reach_is_let_through(innocent):
     "fault",
     [
         "engine.rows(sql)",
+        "engine.rows_together(statements)",
         "warehouse.engine(names).rows(plan.sql)",
         "list(map(lane.engine.rows, statements))",
         "session.door.rows(sql)",

@@ -8,8 +8,9 @@ from discreet.query.algebra import Aggregate, Query, Statistic
 from discreet.query.literals import refuse_unknown_values
 from discreet.query.readers.hints import FUNCTION_HINTS, TOKEN_HINTS
 from discreet.query.statement import text as words
+from discreet.upper.split import Statement, read_statement
 from support.questions import TABLES, ask
-from support.sql_page import ACCEPTED, FUNCTIONS, PAGE, REFUSED, refusal, rendered
+from support.sql_page import ABOVE, ACCEPTED, FUNCTIONS, PAGE, REFUSED, refusal, rendered
 
 EXAMPLES = [text for _, _, cases in ACCEPTED for _, text in cases]
 REFUSALS = [text for _, texts in REFUSED for text in texts]
@@ -24,6 +25,13 @@ def test_accepted_examples_are_read(text):
     query = ask(text)
     assert isinstance(query, Query)
     refuse_unknown_values(query, [TABLES[name] for name in query.tables])
+
+
+@pytest.mark.parametrize("text", [text for _, text in ABOVE])
+def test_statements_above_are_taken_apart(text):
+    statement = read_statement(text, TABLES)
+    assert isinstance(statement, Statement)
+    assert all(isinstance(block.query, Query) for block in statement.blocks)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ import pytest
 
 from discreet.client.conversation import Client
 from discreet.curator.answer import Answer
-from discreet.curator.replay import receipt_of, release_body, release_key
+from discreet.curator.results.block_record import receipt_of, release_body, release_key
+from discreet.curator.results.block_result import BlockResult
 from discreet.errors import DiscreetError
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import (
@@ -215,7 +216,7 @@ def answered():
     found = planned(MONTHS, HALF, {})
     charge = Receipt(7, "f2bc32a6", "2025-01-01T00:00:00.000000Z", "patients", "ana", HALF, {})
     released = Released(found, found.groups, (np.arange(len(found.groups)) * 10 - 3,))
-    return Answer(released, receipt_of(found, charge, (1,)), free=False)
+    return Answer(BlockResult(released), receipt_of(found, charge, (1,)), free=False)
 
 
 def entries():
@@ -416,7 +417,7 @@ def chain_values():
 def wire_values():
     account = Account.open(Holder.ANALYST, "ana", Budget(epsilon=1, delta=Fraction(1, 10**6)))
     answer = answered()
-    body = release_body(answer._released, (1,))
+    body = release_body(answer.result.released, (1,))
     return {
         "answer": json.dumps(answer_values(answer)),
         "stored release": body.decode(),

@@ -14,6 +14,7 @@ import pytest
 
 from discreet.curator.answer import Answer
 from discreet.curator.noising import add_noise
+from discreet.curator.results.block_result import BlockResult
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.plan.parts.candidates import QuantileMethod
@@ -66,7 +67,7 @@ def _counts(made, values):
 def _answers(made, candidates):
     """The answer for each of these candidates, as rows of one answer."""
     released = Released(made, ((),) * len(candidates), (np.asarray(candidates),))
-    return Answer(released, SimpleNamespace(cost={}), free=False)
+    return Answer(BlockResult(released), SimpleNamespace(cost={}), free=False)
 
 
 def _ranks_off(values, fraction, low, high):
@@ -157,7 +158,9 @@ def test_several_quantiles_and_extremes_are_as_far_off_as_is_said(size):
     made = _planned(size, Pure(epsilon=Fraction(400)), "MIN(x) AS a, MEDIAN(x) AS b, MAX(x) AS c")
     values = _shapes(UPPERS[size])["crowded"]
     rows = [(1, place, count) for place, count in enumerate(_counts(made, values)) if count]
-    answer = Answer(add_noise(made, rows, system), SimpleNamespace(cost={}), free=False)
+    answer = Answer(
+        BlockResult(add_noise(made, rows, system)), SimpleNamespace(cost={}), free=False
+    )
     [row], [said], [within] = answer.to_dicts(), answer.intervals(), answer.buckets()
     assert row["a"] <= row["b"] <= row["c"]
     for name, fraction in {"a": 0.0, "b": 0.5, "c": 1.0}.items():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Join, PerUnit, Query, Rows, Scan, Source
 from discreet.query.readers.conditions import matches
+from discreet.query.statement import text as words
 from support.questions import ask
 
 TEXT = """
@@ -22,6 +23,9 @@ ARRAY MAP IF ESCAPE COLLATE ROWS OFFSET FETCH PIVOT QUALIFY WINDOW format LATERA
 LEFT INNER OUTER ON USING( (SELECT stays codes events bills payer nights code title city seen s p
 MEDIAN( QUANTILE_CONT( PERCENTILE_CONT( WITHIN GROUP( MODE( MIN( MAX( CORR( LEAST( GREATEST( 0.5
 TIMESTAMP CROSS NATURAL v.age s.age p.s v.patient_id s.patient_id RECURSIVE
+COALESCE( NULLIF( IF( ABS( CEIL( ROUND( TRUNC( MOD( % // DIV FILTER( COUNTIF( UPPER( LEFT( RIGHT(
+SUBSTR( LENGTH( TRIM( REPLACE( CONCAT( STARTS_WITH( CONTAINS( DATE( DATE_DIFF('day', MAKE_DATE(
+DAY MONTH main. public. main.visits 'NORTH' ISODOW( THEN
 """
 
 soup = st.lists(st.sampled_from(TEXT.split()), max_size=40).map(" ".join)
@@ -119,6 +123,70 @@ def test_spacing_capitals_parentheses_and_aliases_change_nothing(condition: str)
         r"\b(age|income|smoker|region|day)\b", lambda each: each[0].upper(), condition
     )
     assert _outcome(f"SELECT COUNT(*) FROM visits WHERE {capitals}") == question
+
+
+# Every function and operator with whatever arguments: most are refused, each by a sentence.
+LEAVES = [
+    "age",
+    "income",
+    "region",
+    "home",
+    "smoker",
+    "day",
+    "v.age",
+    "main.visits.age",
+    "'north'",
+    "''",
+    "'2024-03-01'",
+    "'day'",
+    "1",
+    "0",
+    "2.5",
+    "-3",
+    "*",
+    "NULL",
+    "TRUE",
+]
+any_value = st.recursive(
+    st.sampled_from([*LEAVES, "DATE '2024-03-01'", "INTERVAL 1 DAY", "INTERVAL '2' MONTH"]),
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(sorted(words._FUNCTIONS)), st.lists(inner, max_size=3)).map(
+            lambda each: f"{each[0]}({', '.join(each[1])})"
+        ),
+        st.tuples(
+            inner,
+            st.sampled_from(
+                ["+", "-", "*", "/", "%", "//", "DIV", "||", "=", "<>", "<", "AND", "OR", "LIKE"]
+            ),
+            inner,
+        ).map(lambda each: f"({' '.join(each)})"),
+        st.tuples(inner, inner).map(lambda each: f"({each[0]} IS DISTINCT FROM {each[1]})"),
+        st.tuples(
+            inner, st.sampled_from(["INT", "DOUBLE", "DATE", "TEXT", "BOOLEAN", "INTERVAL DAY"])
+        ).map(lambda each: f"CAST({each[0]} AS {each[1]})"),
+        st.tuples(inner, inner).map(lambda each: f"{each[0]} FILTER (WHERE {each[1]})"),
+        st.tuples(inner, inner).map(lambda each: f"CASE {each[0]} WHEN {each[1]} THEN 1 END"),
+    ),
+    max_leaves=6,
+)
+holes = st.sampled_from(
+    [
+        "SELECT COUNT(*) FROM visits v WHERE {}",
+        "SELECT SUM({}) FROM visits v",
+        "SELECT {}, COUNT(*) FROM main.visits GROUP BY ALL",
+        "SELECT {} FROM visits",
+        "SELECT region, COUNT(*) AS n FROM visits GROUP BY region HAVING {}",
+        "SELECT AVG(x) FROM (SELECT {} AS x FROM visits GROUP BY patient_id)",
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(holes, any_value)
+def test_any_call_is_read_or_refused(hole: str, value: str) -> None:
+    outcome = _outcome(hole.format(value))
+    assert outcome == _outcome(hole.format(value))
+    assert not isinstance(outcome, str) or len(outcome) < 400
 
 
 @given(st.text("ab%_.*\\", max_size=8), st.text("ab%_.*\\", max_size=6))

@@ -100,7 +100,7 @@ def _sums_of(asked: Asked, unit: str) -> list[str]:
 
 
 def _wide(value: str) -> str:
-    return f"CAST({value} AS DECIMAL(18,5))"
+    return f"CAST({value} AS DECIMAL(25,5))"
 
 
 def expected(case: Case, plain: Plain) -> Expected:

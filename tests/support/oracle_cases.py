@@ -130,17 +130,43 @@ CONDITIONS = (
     Template("{x} > d", (*DATES, *TIMES)),
     Template("{x} <= t900", (*DATES, *TIMES)),
     Template("CAST({x} AS TIMESTAMP) >= CAST('2024-01-01 00:30' AS TIMESTAMP)", TIMES),
-    Template("{x}::DATE <> '2024-01-01'::DATE", DATES),
+    Template("{x}::DATE <> '2024-01-01'::DATE", (*DATES, *TIMES)),
     Template("CAST({x} AS VARCHAR) = {a}", CATEGORIES),
     Template("CAST({x} AS TEXT) <> {a}", CATEGORIES),
-    Template("CAST({x} AS BOOLEAN)", TRUTHS),
+    Template("CAST({x} AS BOOLEAN)", (*NUMBERS, *TRUTHS)),
+    Template("{x} IS DISTINCT FROM {a}", COLUMNS),
+    Template("{x} IS NOT DISTINCT FROM {y}", KNOWN),
+    Template("{x} IS DISTINCT FROM NULL", COLUMNS),
+    Template("COALESCE({x}, {b}) = {b}", KNOWN),
+    Template("COALESCE({x} = {a}, {x} IS NULL)", COLUMNS),
+    Template("NULLIF({x}, {a}) = {b}", KNOWN),
+    Template("IF({x} = {a}, TRUE, {x} IS NULL)", COLUMNS),
+    Template("UPPER({x}) = 'ASH'", CATEGORIES),
+    Template("LOWER({x}) IN ('beech', 'oak')", CATEGORIES),
+    Template("LOWER({x}) NOT LIKE 'b%'", CATEGORIES),
+    Template("SUBSTR({x}, 1, 1) <> 'a'", CATEGORIES),
+    Template("SUBSTR({x}, -2) = 'sh'", CATEGORIES),
+    Template("STARTS_WITH({x}, 'B')", CATEGORIES),
+    Template("NOT ENDS_WITH({x}, 'h')", CATEGORIES),
+    Template("CONTAINS(UPPER({x}), 'A')", CATEGORIES),
+    Template("CONCAT({x}, '!') = '!'", CATEGORIES),
+    Template("{x} || '!' <> 'ash!'", CATEGORIES),
+    Template("TRIM(' ' || {x}) = {a}", CATEGORIES),
+    Template("LENGTH({x}) > 3", CATEGORIES),
+    Template("{x} < DATE '2023-12-31' + INTERVAL 1 MONTH", (*DATES, *TIMES)),
+    Template("{x} >= DATE '2024-02-29' - INTERVAL (1) YEAR", (*DATES, *TIMES)),
+    Template("{x} > DATE '1970-01-01' + INTERVAL '-2 weeks'", (*DATES, *TIMES)),
+    Template("{x} >= TIMESTAMP '2024-01-01 00:00:00' - INTERVAL '90 minutes'", TIMES),
+    Template("{x} - DATE '2024-02-29' > 3", DATES),
+    Template("{x} <> MAKE_DATE(2024, 1, 1)", (*DATES, *TIMES)),
+    Template("{x} >= TO_DATE('1970-01-05')", (*DATES, *TIMES), "{x} >= DATE '1970-01-05'"),
 )
 """What can stand in WHERE; each is also a value of its own, and a key."""
 
 VALUES = (
     Template("{x}", NUMBERS),
     Template("{x} + 1", NUMBERS),
-    Template("{x} - {y}", NUMBERS),
+    Template("{x} - {y}", (*NUMBERS, *DATES)),
     Template("{x} * 3", NUMBERS),
     Template("-{x}", NUMBERS),
     Template("{x} * {y}", NUMBERS),
@@ -168,17 +194,47 @@ VALUES = (
     Template("CASE WHEN {x} > {off} THEN {y} END", NUMBERS),
     Template("CASE {x} WHEN {a} THEN 1 WHEN {b} THEN -2 ELSE NULL END", COLUMNS),
     Template("CASE WHEN {x} IS NULL THEN 7.5 ELSE 1 END", COLUMNS),
-    Template("CAST({x} AS DOUBLE)", NUMBERS, "{x}"),
-    Template("CAST({x} AS FLOAT)", NUMBERS, "{x}"),
-    Template("CAST({x} AS DECIMAL)", NUMBERS, "{x}"),
-    Template("CAST({x} AS BIGINT)", WHOLE),
-    Template("CAST({x} AS INT)", WHOLE),
-    Template("CAST({x} AS SMALLINT)", WHOLE),
+    Template("CAST({x} AS DOUBLE)", (*NUMBERS, *TRUTHS), "CAST({x} AS DECIMAL(18,3))"),
+    Template("CAST({x} AS FLOAT)", (*NUMBERS, *TRUTHS), "CAST({x} AS DECIMAL(18,3))"),
+    Template("CAST({x} AS DECIMAL)", (*NUMBERS, *TRUTHS), "CAST({x} AS DECIMAL(18,3))"),
+    Template("CAST({x} AS BIGINT)", (*NUMBERS, *TRUTHS)),
+    Template("CAST({x} AS INT)", (*NUMBERS, *TRUTHS)),
+    Template("CAST({x} AS SMALLINT)", (*NUMBERS, *TRUTHS)),
+    Template("CAST({x} = {a} AS INT)", COLUMNS),
+    Template("ABS({x})", NUMBERS),
+    Template("SIGN({x})", NUMBERS),
+    Template("CEIL({x})", NUMBERS),
+    Template("CEILING({x} / 4)", NUMBERS, "CEIL(CAST({x} AS DOUBLE) / 4)"),
+    Template("ROUND({x})", NUMBERS),
+    Template("ROUND({x} / -4)", NUMBERS, "ROUND(CAST({x} AS DOUBLE) / -4)"),
+    Template("ROUND({x}, 1)", NUMBERS),
+    Template("ROUND({x}, -1)", NUMBERS),
+    Template("TRUNC({x})", NUMBERS),
+    Template("TRUNC({x} / -4, 1)", NUMBERS, "TRUNC({x} * -0.25, 1)"),
+    Template("{x} % 3", NUMBERS),
+    Template("MOD({x}, -0.7)", NUMBERS),
+    Template("{x} DIV -3", WHOLE, "{x} // -3"),
+    Template("COALESCE({x}, {y}, 5)", NUMBERS),
+    Template("IFNULL({x}, 2.5)", NUMBERS),
+    Template("NVL({x}, {y})", NUMBERS, "COALESCE({x}, {y})"),
+    Template("NULLIF({x}, {a})", NUMBERS),
+    Template("IIF({x} IS NULL, 3, -1)", COLUMNS, "CASE WHEN {x} IS NULL THEN 3 ELSE -1 END"),
+    Template("CHAR_LENGTH({x})", CATEGORIES),
+    Template("LEN(RTRIM({x}, 'ha'))", CATEGORIES),
+    Template("DATE_DIFF('day', {x}, DATE '2024-02-29')", (*DATES, *TIMES)),
+    Template("DATEDIFF('month', {x}, {y})", (*DATES, *TIMES)),
+    Template("DATE_DIFF('quarter', {x}, {y})", (*DATES, *TIMES)),
+    Template("DATE_DIFF('years', {x}, {y})", (*DATES, *TIMES)),
+    Template("DATE_DIFF('hour', {x}, {y})", TIMES),
+    Template("DATE_DIFF('minute', {x}, {y})", TIMES),
+    Template("DATE_DIFF('second', {x}, {y})", TIMES),
 )
 """Numbers of a row: they are summed, averaged, compared and grouped by."""
 
 _EITHER = "CASE WHEN {x} > {a} THEN {x} ELSE {b} END"
 _ONE_OF_TWO = "CASE WHEN j > 4 THEN {x} ELSE {y} END"
+_OR_ELSE = "COALESCE({x}, {b})"
+_CLOCK = ("hour", "minute", "second")
 TOO_MANY = {
     *((_EITHER, column) for column in TIMES),  # to the microsecond, as the constant is
     *((_ONE_OF_TWO, column) for column in TIMES[1:]),
@@ -187,11 +243,14 @@ TOO_MANY = {
     ("{x} * {y}", "m"),
     ("({x} + 0.25) / 4", "q"),
     ("GREATEST({x}, {off})", "q"),
+    ("COALESCE({x}, {y}, 5)", "q"),
+    ("NVL({x}, {y})", "q"),
+    *((_OR_ELSE, column) for column in TIMES),
+    *((f"DATE_DIFF('{unit}', {{x}}, {{y}})", each) for unit in _CLOCK for each in TIMES),
 }
 """Templates that have more public keys on a column than a question may."""
 
 _DAY_UNITS = ("year", "quarter", "month", "week", "day")
-_CLOCK = ("hour", "minute", "second")
 _NAMED = ("QUARTER", "MONTH", "WEEK", "DAY", "YEAR")
 MOMENTS = (
     *(
@@ -205,13 +264,16 @@ MOMENTS = (
     ),
     *(Template(f"DATE_TRUNC('{unit}', {{x}})", TIMES) for unit in _CLOCK),
     Template(_EITHER, (*DATES, *TIMES)),
+    Template(_OR_ELSE, (*DATES, *TIMES)),
+    Template("CAST({x} AS DATE)", (*DATES, *TIMES)),
+    Template("DATE({x})", (*DATES, *TIMES), "CAST({x} AS DATE)"),
 )
 """Dates and times of a row."""
 
 PARTS = (
     *(
         Template(f"EXTRACT({part} FROM {{x}})", (*DATES, *TIMES))
-        for part in (*_NAMED, "DOW", "DAYOFWEEK", "DOY", "DAYOFYEAR")
+        for part in (*_NAMED, "DOW", "DAYOFWEEK", "ISODOW", "DOY", "DAYOFYEAR")
     ),
     *(Template(f"EXTRACT({part} FROM {{x}})", TIMES) for part in _CLOCK),
     *(Template(f"{name}({{x}})", (*DATES, *TIMES)) for name in _NAMED),
@@ -220,6 +282,8 @@ PARTS = (
         for name in ("WEEKOFYEAR", "DAYOFMONTH", "DAYOFWEEK", "DAYOFYEAR")
     ),
     *(Template(f"{name}({{x}})", TIMES) for name in ("HOUR", "MINUTE", "SECOND")),
+    Template("ISODOW({x})", (*DATES, *TIMES)),
+    Template("WEEKDAY({x})", (*DATES, *TIMES)),
     Template("DATE_PART('month', {x})", (*DATES, *TIMES)),
     Template("DATEPART('week', {x})", (*DATES, *TIMES)),
     Template("DATE_PART('hour', {x})", TIMES),
@@ -233,6 +297,18 @@ LABELS = (
     Template("CASE WHEN j > 4 THEN 'x' ELSE {x} END", CATEGORIES),
     Template(_ONE_OF_TWO, KNOWN),
     Template("{x} IS NULL", COLUMNS),
+    Template("NULLIF({x}, {a})", KNOWN),
+    Template("COALESCE({x}, 'none')", CATEGORIES),
+    Template("IF(j > 4, 'x', {x})", CATEGORIES),
+    Template("UPPER({x})", CATEGORIES),
+    Template("LCASE(REPLACE({x}, 'h', 'H'))", CATEGORIES),
+    Template("UCASE(LTRIM({x}, 'ab'))", CATEGORIES),
+    Template("CONCAT('<', {x}, '>')", CATEGORIES),
+    Template("'<' || {x} || '>'", CATEGORIES),
+    Template("LEFT({x}, 1)", CATEGORIES),
+    Template("RIGHT({x}, -2)", CATEGORIES),
+    Template("SUBSTRING({x}, 2, 1)", CATEGORIES),
+    Template("UPPER(CASE WHEN {x} = {a} THEN 'first' WHEN {x} = {b} THEN 'last' END)", COLUMNS),
 )
 """Keys that are no numbers."""
 
@@ -249,8 +325,8 @@ class Statistic:
 
 STATISTICS = (
     Statistic("COUNT({x})", KNOWN),
-    Statistic("SUM({x})", NUMBERS),
-    Statistic("AVG({x})", NUMBERS),
+    Statistic("SUM({x})", (*NUMBERS, *TRUTHS)),
+    Statistic("AVG({x})", (*NUMBERS, *TRUTHS), "AVG(CAST({x} AS DECIMAL(18,5)))"),
     Statistic("VARIANCE({x})", NUMBERS, "VAR_SAMP({x})"),
     Statistic("VAR_SAMP({x})", NUMBERS),
     Statistic("VARIANCE_SAMP({x})", NUMBERS, "VAR_SAMP({x})"),
@@ -367,6 +443,34 @@ def _statistics(x: tuple[str, str], y: tuple[str, str], names: tuple[str, ...]) 
     return [aggregate(each, x, y) for each in found]
 
 
+def _filtered(name: str, plain: str, *arguments: str, fraction: str = "") -> Asked:
+    """An aggregate of the rows where f holds."""
+    asked = f"{name} FILTER (WHERE f)"
+    values = tuple(f"CASE WHEN f THEN {each} END" for each in arguments)
+    return Asked(asked, f"{plain} FILTER (WHERE f)" if plain else "", values, fraction)
+
+
+def filter_cases() -> Iterator[Case]:
+    """FILTER on aggregates of every shape."""
+    asked = (
+        _filtered("AVG(h)", "AVG(h)", "h"),
+        _filtered("VAR_POP(h)", "VAR_POP(h)", "h"),
+        _filtered("COVAR_POP(h, j)", "COVAR_POP(h, j)", "h", "j"),
+        _filtered("MEDIAN(h)", "", "h", fraction="1/2"),
+        _filtered("QUANTILE_CONT(d, 0.1)", "", "d", fraction="1/10"),
+        _filtered(
+            "PERCENTILE_DISC(0.2) WITHIN GROUP (ORDER BY t60 DESC)", "", "t60", fraction="4/5"
+        ),
+        _filtered("MAX(i)", "", "i", fraction="1"),
+    )
+    mode = (_filtered("MODE(c)", "", "c", fraction="mode"), ROWS)
+    for keys in ((), (("c", "c"),), (("p", "p"),), (("o", "o"),)):
+        yield Case("FILTER", "f", asked, keys=keys)
+        yield Case("FILTER of a mode", "f", mode, keys=keys)
+    yield Case("schema", "main", USUAL, "main.visits", keys=(("c", "main.visits.c"),))
+    yield Case("schema", "public", USUAL, 'public."visits"', plain_source="visits")
+
+
 def _batches(asked: list[Asked], construct: str, column: str) -> Iterator[Case]:
     """Many aggregates in few questions."""
     keys = cycle([(), (("g", "g"),), (("o", "o"),), (("p", "p"),)])
@@ -377,6 +481,19 @@ def _batches(asked: list[Asked], construct: str, column: str) -> Iterator[Case]:
 def condition_cases() -> Iterator[Case]:
     """Every condition on every column, in WHERE, and inside of aggregates."""
     keys = cycle([(), (("c", "c"),), (("f", "f"),)])
+    counted = cycle(
+        (form, "1")
+        for form in (
+            "COUNT(CASE WHEN {} THEN 1 END)", "COUNT(*) FILTER (WHERE {})", "COUNTIF({})",
+            "COUNT_IF({})",
+        )
+    )  # fmt: skip
+    summed = cycle(
+        [
+            ("SUM(CASE WHEN {} THEN j ELSE 0 END)", "j ELSE 0"),
+            ("SUM(j) FILTER (WHERE {})", "j"),
+        ]
+    )
     inside: dict[str, list[Asked]] = {}
     for template in CONDITIONS:
         for column in template.columns:
@@ -384,8 +501,8 @@ def condition_cases() -> Iterator[Case]:
             yield Case(template.asked, column, USUAL, where=(asked, plain), keys=next(keys))
             words = "CASE WHEN {} THEN {} END"
             inside.setdefault(column, []).extend(
-                Asked(f"{name}({words.format(asked, of)})", "", (words.format(plain, of),))
-                for name, of in (("COUNT", "1"), ("SUM", "j ELSE 0"))
+                Asked(form.format(asked), "", (words.format(plain, of),))
+                for form, of in (next(counted), next(summed))
             )
     for column, found in inside.items():
         yield from _batches(found, "conditions inside", column)
@@ -639,6 +756,8 @@ def result_cases() -> Iterator[Case]:
             "-COUNT(i)",
             "(MAX(j) * 0 + COUNT(*)) * 3",
             "CAST(COUNT(*) AS DOUBLE) / COUNT(DISTINCT who)",
+            "COALESCE(SUM(i), 0) + 1",
+            "SUM(i) / NULLIF(COUNT(*), 0)",
         )
     )
     yield Case("arithmetic of results", "c", computed, keys=(("c", "c"),))
@@ -689,6 +808,7 @@ def cases() -> list[Case]:
         *value_cases(),
         *key_cases(),
         *statistic_cases(),
+        *filter_cases(),
         *source_cases(),
         *subquery_cases(),
         *member_cases(),

@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.answer import Answer
-from discreet.curator.block_record import receipt_of, release_body, release_key, released_from
-from discreet.curator.block_result import BlockResult
 from discreet.curator.interrupts import charging
 from discreet.curator.measurement import Exact, Measurement, Prepared, UnitRows
 from discreet.curator.noising import add_noise, exact_cells
@@ -29,10 +27,19 @@ from discreet.curator.replay import (
     statement_body,
     statement_key,
 )
+from discreet.curator.results.block_record import (
+    receipt_of,
+    release_body,
+    release_key,
+    released_from,
+)
+from discreet.curator.results.block_result import BlockResult
 from discreet.curator.runs.lanes import Lane
 from discreet.curator.runs.pacing import Late, ResponseGrid
+from discreet.curator.runs.together import label_of, names_of, runs_of, with_blocks
+from discreet.curator.runs.watched import Watched
 from discreet.curator.tables.warehouse import Warehouse
-from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, Engine, cause_of
+from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, Engine
 from discreet.errors import DiscreetError, Unavailable, UnprovableRequest
 from discreet.ledger.account import round_up, takes_nothing
 from discreet.ledger.entry import Receipt as Charge
@@ -43,7 +50,7 @@ from discreet.ledger.vault import Vault
 from discreet.loss import Loss
 from discreet.noise.bits import BitSource, system
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.released import Released
+from discreet.plan.results.released import Released, list_groups
 from discreet.query.literals import refuse_unknown_values
 from discreet.upper.engine import UpperFailed
 from discreet.upper.outcome import Outcome
@@ -51,11 +58,6 @@ from discreet.upper.plan import StatementPlan
 
 __all__ = ["Access", "release_rows", "visibility"]
 
-_LATE = (
-    "the answer was not ready at its time; give the engine more cores or memory, or raise "
-    "grid_seconds"
-)
-_UNUSABLE = "the result could not be used; read the source again with discreet refresh"
 Names = tuple[str, ...]
 Versions = tuple[int, ...]
 Part = tuple[Engine, Sequence[str]]
@@ -110,7 +112,7 @@ class Access:
             measurement = Measurement(
                 plan=plan,
                 cost=plan.cost,
-                label=f"The question about {' and '.join(_names(plan))}",
+                label=f"The question about {' and '.join(names_of(plan))}",
                 release=lambda exact, fresh: add_noise(plan, exact.rows(), fresh),
             )
             payment = _Payment(lambda: self._charge(measurement, versions, request=request), paid)
@@ -147,7 +149,7 @@ class Access:
         """
         states = self._check_record(plan)
         _check_paid(paid, states)
-        versions = dict(zip(_names(plan), states, strict=True))
+        versions = dict(zip(names_of(plan), states, strict=True))
         keys, asker = block_keys(plan, versions), self._asker(plan)
         key, turns = statement_key(plan, keys), self.warehouse.turns
         with contextlib.nullcontext() if self.grid is None else turns.of((asker, key)):
@@ -162,8 +164,9 @@ class Access:
             body = statement_body(plan, blocks, versions, outcome)
             if stored.receipt.analyst == self.analyst:
                 self.vault.releases.store(key, stored.receipt, body)
-            free = takes_nothing(stored.receipt.loss)
-            return statement_answer(plan, blocks, outcome, stored.receipt, free=free)
+            answer = statement_answer(plan, blocks, outcome, stored.receipt)
+            answer.free = takes_nothing(stored.receipt.loss)
+            return answer
 
     def is_price(self, plan: Plan | StatementPlan, paid: Charge) -> bool:
         """Whether a charge is what a plan costs now: of a statement, its own, whichever of its
@@ -197,7 +200,7 @@ class Access:
     def _key(self, plan: Plan | StatementPlan, versions: Versions) -> str:
         if isinstance(plan, Plan):
             return release_key(plan, versions)
-        known = dict(zip(_names(plan), versions, strict=True))
+        known = dict(zip(names_of(plan), versions, strict=True))
         return statement_key(plan, block_keys(plan, known))
 
     def _release_blocks(
@@ -213,39 +216,48 @@ class Access:
         """The record of a statement whose blocks are released: those that were not are run now."""
         asker = self._asker(plan)
         known: dict[str, Released] = {}
-        for block_key in keys:
+        for at, block_key in enumerate(keys):
             stored = self.vault.releases.find(block_key, analyst=asker)
-            if stored is not None:
+            if at in plan.listings:
+                known[block_key] = list_groups(plan.blocks[at])
+            elif stored is not None:
                 known[block_key] = released_from(json.loads(stored.body))
-        ran = _in_runs(plan, [at for at, block_key in enumerate(keys) if block_key not in known])
+        ran = with_blocks(plan, [at for at, block_key in enumerate(keys) if block_key not in known])
         payment = _Payment(lambda: self._charge_blocks(plan, ran, keys, versions, request), paid)
+        bodies: dict[str, bytes] = {}
         if ran is None:
-            charged = payment.make()
+            payment.make()
         else:
-            for block in ran.blocks:
-                _check_constants(block)
-            own = ran
-            measurement = Measurement(
-                plan=ran,
-                cost=ran.cost,
-                label=_statement_label(plan),
-                release=lambda exact, fresh: _add_noises(own, exact.results(), fresh),
-            )
-            states = tuple(versions[name] for name in _names(ran))
-            released = self._run(measurement, states, payment, bits)
-            known |= {keys[plan.blocks.index(part.plan)]: part for part in released}
-            charged = payment.receipt
+            for block_key, part in self._run_blocks(ran, versions, payment, bits).items():
+                known[block_key] = part
+                states = tuple(versions[table.name] for table in part.plan.tables)
+                bodies[block_key] = release_body(part, states)
+        charged = payment.receipt
         assert charged is not None
-        bodies = {
-            keys[plan.blocks.index(block)]: release_body(
-                known[keys[plan.blocks.index(block)]],
-                tuple(versions[table.name] for table in block.tables),
-            )
-            for block in (() if ran is None else ran.blocks)
-        }
         body = statement_body(plan, [known[block_key] for block_key in keys], versions, None)
         earlier = self.vault.requests.settle(key, charged, body, bodies)
         return earlier or Release(key=key, body=body, receipt=charged)
+
+    def _run_blocks(
+        self,
+        ran: StatementPlan,
+        versions: Mapping[str, int],
+        payment: "_Payment",
+        bits: BitSource,
+    ) -> dict[str, Released]:
+        """What each block releases, by its key: of all of them, or of none."""
+        for block in ran.blocks:
+            _check_constants(block)
+            self._rehearse(block)
+        measurement = Measurement(
+            plan=ran,
+            cost=ran.cost,
+            label=label_of(ran),
+            release=lambda exact, fresh: _add_noises(ran, exact.results(), fresh),
+        )
+        states = tuple(versions[name] for name in names_of(ran))
+        released = self._run(measurement, states, payment, bits)
+        return dict(zip(block_keys(ran, versions), released, strict=True))
 
     def _charge_blocks(
         self,
@@ -261,8 +273,8 @@ class Access:
         if ran is not None:
             cost = ran.cost
             details |= visibility(self.grid, ran.working_seconds)
-        states = tuple(versions[name] for name in _names(plan))
-        label = _statement_label(plan)
+        states = tuple(versions[name] for name in names_of(plan))
+        label = label_of(plan)
         return self._write_charge(plan, states, cost, label, details, request=request)
 
     def prepay(
@@ -320,7 +332,7 @@ class Access:
 
     def inspect(self, plan: Plan) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
         """The exact cells of a plan, free and uncharged: for the custodian, not for release."""
-        part = self.warehouse.engine(_names(plan)), plan.statements
+        part = self.warehouse.engine(names_of(plan)), plan.statements
         return release_rows([part], lambda: None, lambda exact, _: exact_cells(plan, exact[0]))[1]
 
     def _check_record(self, plan: Prepared) -> tuple[int, ...]:
@@ -383,7 +395,7 @@ class Access:
             memo={
                 **details,
                 "label": label,
-                "table": ", ".join(_names(plan)),
+                "table": ", ".join(names_of(plan)),
                 "question": plan.question,
                 "data_version": ", ".join(map(str, versions)),
             },
@@ -398,14 +410,14 @@ class Access:
                 add_noise(plan, [], system.fresh())
 
     @contextlib.contextmanager
-    def _local(self, names: Names, versions: Versions, watched: "_Watched") -> Iterator[Engine]:
+    def _local(self, names: Names, versions: Versions, watched: "Watched") -> Iterator[Engine]:
         with self.warehouse.engines.local(names, versions, self.analyst) as engine:
             watched.begin(engine)
             yield engine
 
     @contextlib.contextmanager
     def _lane(
-        self, grid: ResponseGrid, names: Names, versions: Versions, watched: "_Watched"
+        self, grid: ResponseGrid, names: Names, versions: Versions, watched: "Watched"
     ) -> Iterator[Lane]:
         with self.warehouse.engines.lane(names, versions, grid, self.analyst) as lane:
             watched.begin(lane.engine, lane)
@@ -419,9 +431,9 @@ class Access:
         bits: BitSource = system,
     ) -> _Result:
         """`release_rows` at once or on the time grid; a failure is stored as the outcome."""
-        plan, watched = measurement.plan, _Watched()
-        known = dict(zip(_names(plan), versions, strict=True))
-        runs = [(names, tuple(known[name] for name in names), sql) for names, sql in _runs(plan)]
+        plan, watched = measurement.plan, Watched()
+        known = dict(zip(names_of(plan), versions, strict=True))
+        runs = [(names, tuple(known[name] for name in names), sql) for names, sql in runs_of(plan)]
 
         def release(exact: list[list[tuple[Any, ...]]], fresh: BitSource) -> _Result:
             return measurement.release(Exact(plan, exact), fresh)
@@ -520,29 +532,6 @@ def _read_and_release(
         del exact
 
 
-class _Watched:
-    """Why a run failed, for the custodian: by what its engines said last, if that is new."""
-
-    __slots__ = ("_begun",)
-
-    def __init__(self) -> None:
-        self._begun: list[tuple[Engine, Lane | None, str | None]] = []
-
-    def begin(self, engine: Engine, lane: Lane | None = None) -> None:
-        self._begun.append((engine, lane, self._own_reason(engine)))
-
-    def cause(self) -> str:
-        if any(lane is not None and lane.lost for _, lane, _ in self._begun):
-            return _LATE
-        reasons = [(self._own_reason(engine), before) for engine, _, before in self._begun]
-        new = [said for said, before in reasons if said is not None and said is not before]
-        return cause_of(new[0]) if new else _UNUSABLE
-
-    def _own_reason(self, engine: Engine) -> str | None:
-        said: str | None = getattr(engine, "last_failure", None)
-        return said
-
-
 def _release_on_time(
     grid: ResponseGrid,
     seconds: Fraction,
@@ -560,33 +549,6 @@ def _release_on_time(
     raise Unavailable(MESSAGE)  # the words of every failure; outside the handler, with no context
 
 
-def _runs(plan: Prepared) -> list[tuple[Names, tuple[str, ...]]]:
-    """Which statements of a plan run together: those that one engine reads, in order."""
-    if not isinstance(plan, StatementPlan):
-        return [(_names(plan), plan.statements)]
-    groups: dict[str | Names, list[Plan]] = {}
-    for block in plan.blocks:
-        # One transaction of a server reads all of its tables.
-        at = "postgresql" if block.dialect == "postgresql" else _names(block)
-        groups.setdefault(at, []).append(block)
-    return [
-        (
-            tuple(dict.fromkeys(name for block in blocks for name in _names(block))),
-            tuple(block.sql for block in blocks),
-        )
-        for blocks in groups.values()
-    ]
-
-
-def _in_runs(plan: StatementPlan, places: Sequence[int]) -> StatementPlan | None:
-    """The statement with these blocks only, in the order in which they run; None without any."""
-    if not places:
-        return None
-    part = replace(plan, blocks=tuple(plan.blocks[at] for at in places), upper=None)
-    order = {sql: at for at, sql in enumerate(sql for _, run in _runs(part) for sql in run)}
-    return replace(part, blocks=tuple(sorted(part.blocks, key=lambda block: order[block.sql])))
-
-
 def _add_noises(
     plan: StatementPlan, results: list[list[tuple[Any, ...]]], bits: BitSource
 ) -> list[Released]:
@@ -596,14 +558,6 @@ def _add_noises(
     """
     pairs = zip(plan.blocks, results, strict=True)
     return [add_noise(block, rows, bits.fresh()) for block, rows in pairs]
-
-
-def _statement_label(plan: StatementPlan) -> str:
-    return f"The statement about {' and '.join(_names(plan))}"
-
-
-def _names(plan: Prepared) -> tuple[str, ...]:
-    return tuple(table.name for table in plan.tables)
 
 
 def _check_constants(plan: Prepared) -> None:

@@ -80,22 +80,22 @@ class Result(Protocol):
     def narrow_lists(self) -> dict[str, list[Any]]:
         """The values of every column, for libraries without wide integers."""
 
-    def intervals(self, confidence: Number) -> list[dict[str, tuple[float, float]]]:
+    def intervals(self, confidence: Number, /) -> list[dict[str, tuple[float, float]]]:
         """For each row the interval of every noisy column."""
 
-    def buckets(self, confidence: Number) -> list[dict[str, Bucket]]:
+    def buckets(self, confidence: Number, /) -> list[dict[str, Bucket]]:
         """For each row the buckets of quantiles that are chosen from buckets."""
 
-    def is_bucketed(self, name: str) -> bool:
+    def is_bucketed(self, name: str, /) -> bool:
         """Whether a column is chosen from buckets."""
 
     def shown(self) -> tuple[Shown, ...]:
         """Every column as texts."""
 
-    def error_words(self, name: str) -> str:
+    def error_words(self, name: str, /) -> str:
         """What a chart's title says of the error of a column."""
 
-    def counted(self, wanted: Plan) -> list[tuple[float, float]] | None:
+    def counted(self, wanted: Plan, /) -> list[tuple[float, float]] | None:
         """The intervals of a count that it was made from, if it is the wanted one."""
 
 

@@ -85,7 +85,7 @@ class Exact:
         return self._results[0]
 
     def results(self) -> list[list[tuple[Any, ...]]]:
-        """The rows of each statement, where there are several. They must not leave a measurement."""
+        """The rows of each of several statements. They must not leave a measurement."""
         return self._results
 
     def measures(self) -> tuple[NDArray[Any], ...]:

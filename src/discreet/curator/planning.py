@@ -68,10 +68,7 @@ class Planner:
         return self.vault.ledger.payers(population=population, analyst=self.analyst)
 
     def read(self, sql: str) -> Query | Statement:
-        """What a text means: one question, or a statement above several.
-
-        Privacy: reads the schema, no row.
-        """
+        """What a text means: one question, or a statement above several."""
         return self.warehouse.questions.read(sql, self.warehouse.tables(), analyst=self.analyst)
 
     def draft(self, sql: str, *, delta: Number | None = None) -> tuple[Draft, Account, type[Price]]:
@@ -88,12 +85,11 @@ class Planner:
     def _draft(
         self, query: Query, text: str, delta: Number | None
     ) -> tuple[Draft, Account, type[Price]]:
-        with self.warehouse.snapshot():
-            (table, relation), *others = self._read_tables(query.tables)
-            kept_tables = self.warehouse.kept(table.name)
-            integers = self.warehouse.integer_units(query.tables)
-            dialect = self.warehouse.dialect(query.tables[0])
-            seconds = self._seconds(query)
+        (table, relation), *others = self._read_tables(query.tables)
+        kept_tables = self.warehouse.kept(table.name)
+        integers = self.warehouse.integer_units(query.tables)
+        dialect = self.warehouse.dialect(query.tables[0])
+        seconds = self._seconds(query)
         analyst = self.vault.ledger.account(Holder.ANALYST, self.analyst)
         payer = find_payer((table, *(other for other, _ in others)))
         population = self.vault.ledger.account(Holder.POPULATION, payer.population)
@@ -143,7 +139,6 @@ class Planner:
         price of the error that is wanted.
         """
         _refuse_other_people(self.warehouse, statement)
-        shared = Fraction(1, len(statement.blocks))
         drafts = [
             self._draft(block.query, block.text, question.delta) for block in statement.blocks
         ]
@@ -156,21 +151,32 @@ class Planner:
             error=question.error,
         )
         count = check_count(question.count)
+        unpriced = [plan(draft) for draft, _, _ in drafts]
+        listings = tuple(
+            at
+            for at, (block, first) in enumerate(zip(statement.blocks, unpriced, strict=True))
+            if block.lists_keys and first.selection is None
+        )
+        shared = Fraction(1, max(1, len(drafts) - len(listings)))
         plans = []
         if question.error is not None:
             if epsilon is not None or question.rho is not None:
                 raise InvalidValue(ONE_PRICE)
-            first = [plan(draft) for draft, _, _ in drafts]
-            known = StatementPlan.of(question.sql, tuple(first), statement.upper)
+            known = StatementPlan.of(question.sql, tuple(unpriced), statement.upper, listings)
             for at, (draft, _, _) in enumerate(drafts):
+                if at in listings:
+                    plans.append(unpriced[at])
+                    continue
                 wanted = share_errors(known, at, question.error)
                 plans.append(price_for_error(_share_delta(draft, shared), wanted, kind, count))
         else:
-            price = price_of(analyst, kind, epsilon=epsilon, rho=question.rho).share(shared)
+            price: Price = kind.of(1)  # for a list of public keys, which takes nothing
+            if len(listings) < len(drafts):
+                price = price_of(analyst, kind, epsilon=epsilon, rho=question.rho).share(shared)
             for draft, _, _ in drafts:
                 priced = replace(_share_delta(draft, shared), price=price, assumed_rows=count)
                 plans.append(plan(priced))
-        return StatementPlan.of(question.sql, tuple(plans), statement.upper)
+        return StatementPlan.of(question.sql, tuple(plans), statement.upper, listings)
 
     def prepare(self, sql: str, *, most_groups: int | None = None) -> Plan:
         """The plan of a statement for a measurement: public groups only, sums and counts only."""

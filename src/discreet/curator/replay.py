@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.curator.answer import Answer, Receipt
-from discreet.curator.block_record import list_facts, receipt_of, release_key, released_from
-from discreet.curator.block_result import BlockResult
-from discreet.curator.statement_result import StatementResult
+from discreet.curator.results.block_record import list_facts, receipt_of, release_key, released_from
+from discreet.curator.results.block_result import BlockResult
+from discreet.curator.results.statement_result import StatementResult
 from discreet.encoding import digest
 from discreet.errors import Unavailable
 from discreet.ledger.account import takes_nothing
@@ -77,6 +77,7 @@ def _list(
             for name, found in plan.shape.columns
         ],
         "noisy_rows": plan.shape.noisy_rows,
+        "listings": list(plan.listings),
         "blocks": [
             list_facts(block, tuple(versions[table.name] for table in block.plan.tables))
             for block in blocks
@@ -141,13 +142,14 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
         blocks=tuple(block.plan for block in blocks),
         upper_sql=body["upper"],
         shape=Shape(columns, body["noisy_rows"]),
+        listings=tuple(body["listings"]),
     )
     if body["outcome"] is None:
         raise Unavailable(
             "what stands above the released numbers of this statement has not run yet; ask it "
             "again, which is free."
         )
-    return statement_answer(plan, blocks, Outcome.from_json(body["outcome"]), charge, free=True)
+    return statement_answer(plan, blocks, Outcome.from_json(body["outcome"]), charge)
 
 
 def statement_answer(
@@ -155,16 +157,14 @@ def statement_answer(
     blocks: tuple[Released, ...],
     outcome: Outcome,
     charge: Charge,
-    *,
-    free: bool,
 ) -> Answer:
-    """The answer of a statement, paid by its charge; one that took nothing shows the price of
-    its blocks, which were paid before.
+    """The answer of a statement, flagged free; where its charge took nothing, it shows the price
+    of its blocks, which were paid before.
     """
     own = charge.loss if isinstance(charge.loss, Price) else plan.cost
     cost = plan.cost if takes_nothing(own) else own
     result = StatementResult(plan, blocks, outcome)
-    return Answer(result, _receipt(plan, charge, cost), free=free, cost=cost)
+    return Answer(result, _receipt(plan, charge, cost), free=True, cost=cost)
 
 
 def _receipt(plan: StatementPlan, charge: Charge, cost: Price) -> Receipt:
@@ -179,7 +179,7 @@ def _receipt(plan: StatementPlan, charge: Charge, cost: Price) -> Receipt:
     }
     known = [
         receipt_of(block, charge, tuple(versions[table.name] for table in block.tables))
-        for block in plan.blocks
+        for block in plan.charged
     ]
     tables = plan.tables
     return Receipt(

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from discreet.curator.access import Access
 from discreet.curator.answer import Answer
-from discreet.curator.block_record import release_key
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.measurement import Measurement, Prepared
@@ -18,6 +17,7 @@ from discreet.curator.planning import Planner, find_payer, read_versions
 from discreet.curator.pricing import ONE_PRICE, price_in_text, price_of
 from discreet.curator.question import Question
 from discreet.curator.replay import is_complete, replay
+from discreet.curator.results.block_record import release_key
 from discreet.curator.runs.pacing import ResponseGrid
 from discreet.curator.snapshot import tables_of
 from discreet.curator.tables.warehouse import Warehouse
@@ -30,7 +30,7 @@ from discreet.errors import (
     UnsafeQuery,
     with_article,
 )
-from discreet.ledger.account import Account, Holder, Remaining, round_up
+from discreet.ledger.account import Account, Holder, Remaining, round_up, takes_nothing
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.history import Charged
 from discreet.ledger.releases import Release
@@ -127,7 +127,8 @@ class Session:
         try:
             for block in planned.blocks:
                 refuse_unknown_values(block.query, block.tables)
-            floor.check(payers, planned.cost, label="The price of this question")
+            if not takes_nothing(planned.cost):
+                floor.check(payers, planned.cost, label="The price of this question")
         except DiscreetError:
             if self._access.find(planned) is None:  # what was released before is free, and is shown
                 raise
@@ -199,7 +200,7 @@ class Session:
             if known is None:
                 return self._ask(question, request)
             if isinstance(known, Release):
-                return replay(known)
+                return replay(known) if is_complete(known) else self._complete(known, question)
             return self._finish(known, question)
 
     def _ask(self, question: Question, request: Request | None) -> Answer:
@@ -246,6 +247,17 @@ class Session:
         answer = self._run(planned, paid=paid)
         answer.bought = bought
         return answer
+
+    def _complete(self, known: Release, question: Question) -> Answer:
+        """The answer of a statement whose blocks were released and whose upper part failed."""
+        planned = self._plan(question)
+        stored = self._access.find(planned)
+        if stored is None or stored.key != known.key:
+            raise Unavailable(
+                "the part of this statement above the released numbers failed, and tables or "
+                "accounts have changed since. Ask it without the key. Nothing more was charged."
+            )
+        return self._run(planned)
 
     def _pays(self, paid: Charge, planned: Plan | StatementPlan) -> bool:
         """Whether a charge is the one that this plan would make now."""

@@ -17,7 +17,7 @@ from discreet.query.statement.scopes import Results
 from discreet.query.statement.select import Made, condition, items, outputs, read_keys, scope
 from discreet.query.statement.sources import Known, from_clause
 from discreet.query.statement.subqueries import common_tables, subquery
-from discreet.query.statement.text import allow, tokens
+from discreet.query.statement.text import allow, spell, tokens
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def parse(text: str, tables: Mapping[str, Table]) -> Query:
     outside, inside = cut(tokens(text))
     allow([*outside, *inside], (name for table in tables.values() for name in _list_names(table)))
     try:
-        tree = _tree(outside, text)
+        tree = _tree(spell(outside), text)
         _check_depth(tree)
         return _query(tree, tables, inside)
     except RecursionError:

@@ -135,7 +135,7 @@ def _statement_table(plan: StatementPlan, analyst: Account, count: int | None) -
         for name, error in plan.error.items()
     ]
     rows += _label_rows("error, 95%", errors)
-    for at, block in enumerate(plan.blocks, 1):
+    for at, block in enumerate(plan.charged, 1):
         facts = block.facts(count)
         known = [f"{name} {_error(error, count)}" for name, error in facts["error"].items()]
         told = [

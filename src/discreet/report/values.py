@@ -41,8 +41,10 @@ def answer_values(answer: Answer) -> dict[str, Any]:
 
     The intervals of the columns `in_ranks` are how many ranks or rows a value may be off; null
     where the column is in `buckets`, one value of which is off by at most so many ranks.
+    `simulated` names the columns whose intervals are, if there are any.
     `notes` say what is left out and bounded; `ask` is a question for how much, or null.
     """
+    simulated = {"simulated": list(answer.simulated)} if answer.simulated else {}
     return {
         "columns": list(answer.columns),
         "rows": [{name: _plain(value) for name, value in row.items()} for row in answer],
@@ -51,7 +53,6 @@ def answer_values(answer: Answer) -> dict[str, Any]:
             for row in answer.intervals()
         ],
         "in_ranks": list(answer.in_ranks),
-        "simulated": list(answer.simulated),
         "buckets": [
             {
                 name: {key: _plain(end) for key, end in asdict(bucket).items()}
@@ -59,6 +60,7 @@ def answer_values(answer: Answer) -> dict[str, Any]:
             }
             for row in answer.buckets()
         ],
+        **simulated,
         "confidence": 0.95,
         "notes": note_values(answer.notes),
         "free": answer.free,

@@ -171,7 +171,7 @@ class _Reading:
     def _sorts(self, order: tuple[Sort, ...], place: _Place, commons: _Commons) -> bool:
         """Whether noise decides an order; a bare number stands for a column of the result."""
         for sort in order:
-            if isinstance(sort.expression, Number):
+            if isinstance(sort.expression, Number | Literal):  # a column of the result, or ALL
                 return True
             if self._read(sort.expression, place, commons).noisy:
                 return True
@@ -201,7 +201,7 @@ class _Reading:
                 shape = Shape(tuple((f"col{at}", _FIXED) for at in range(count)))
         return ((source.alias, _rename(shape, source.columns)),), False
 
-    def _read(
+    def _read(  # noqa: C901 (one line for each class)
         self, expression: Expression, place: _Place, commons: _Commons, below: bool = False
     ) -> Dependence:
         def read(part: Expression) -> Dependence:
@@ -224,14 +224,15 @@ class _Reading:
                 inner = [part for arm in arms for part in arm]
                 inner += [part for part in (operand, otherwise) if part is not None]
                 return _mix(tuple(map(read, inner)))
-            case Inside(operand, values):
-                if isinstance(values, tuple):
-                    return _mix(tuple(map(read, (operand, *values))))
-                return _mix((read(operand), self._ask(values, place, commons)))
+            case Inside(operand, tuple() as values):
+                return _mix(tuple(map(read, (operand, *values))))
+            case Inside(operand, Select() | Combine() as query):
+                return _mix((read(operand), self._ask(query, place, commons)))
             case Ask(_, query):
                 return self._ask(query, place, commons)
             case Apply():
                 return self._apply(expression, place, read, below)
+        raise TypeError(f"{type(expression).__name__} is no expression")
 
     def _ask(self, query: Query, place: _Place, commons: _Commons) -> Dependence:
         shape = self.query(query, commons, place)

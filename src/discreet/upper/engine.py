@@ -15,7 +15,7 @@ __all__ = ["Loaded", "Table", "UpperEngine", "UpperFailed"]
 _COMMANDS = ("load", "table")
 _SETTINGS = {
     "max_expression_depth": "400",
-    "memory_limit": "1GB",
+    "memory_limit": "512MB",
     "temp_directory": "",
     "threads": "1",
 }

@@ -33,7 +33,7 @@ from discreet.upper.tree import (
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Reader", "read_expression", "read_name", "read_order"]
+__all__ = ["KINDS", "Reader", "read_name", "read_order"]
 
 ReadQuery = Callable[["Expr"], Query]
 """How a query inside an expression is read."""
@@ -44,7 +44,7 @@ Windows = Mapping[str, "Expr"]
 _BINARY = MappingProxyType(
     {
         "Add": "+", "And": "AND", "DPipe": "||", "Div": "/", "EQ": "=", "GT": ">", "GTE": ">=",
-        "IntDiv": "//", "LT": "<", "LTE": "<=", "Mod": "%", "Mul": "*", "NEQ": "<>",
+        "LT": "<", "LTE": "<=", "Mod": "%", "Mul": "*", "NEQ": "<>",
         "NullSafeEQ": "IS NOT DISTINCT FROM", "NullSafeNEQ": "IS DISTINCT FROM", "Or": "OR",
         "Sub": "-",
     }
@@ -98,7 +98,7 @@ class Reader:
             raise missing()
         kind = type(node).__name__
         if kind in _BINARY:
-            only(node, "this", "expression")
+            only(node, "this", "expression", *(("safe",) if kind == "DPipe" else ()))
             return Operate(_BINARY[kind], (self.read(node.this), self.read(node.expression)))
         reader = _READERS.get(kind)
         if reader is None:
@@ -120,21 +120,14 @@ class Reader:
         return self._windows[name.casefold()]
 
 
-def read_expression(node: "Expr", query: ReadQuery) -> Expression:
-    """An expression without windows of its own.
-
-    >>> import sqlglot
-    >>> read_expression(sqlglot.parse_one("n + 1"), lambda node: None).operator
-    '+'
-    """
-    return Reader(query).read(node)
-
-
 def read_name(node: object) -> str:
     """The name that an identifier is."""
     if type(node).__name__ != "Identifier":
         raise UnsafeQuery("a name is missing. Check commas and parentheses.")
-    return str(node.this)  # type: ignore[attr-defined]
+    name = str(node.this)  # type: ignore[attr-defined]
+    if name.startswith("$"):
+        raise UnsafeQuery(f"the name {name[:60]!r} begins with $. Choose another.")
+    return name
 
 
 def read_order(reader: Reader, order: "Expr | None") -> tuple[Sort, ...]:
@@ -149,11 +142,20 @@ def read_order(reader: Reader, order: "Expr | None") -> tuple[Sort, ...]:
         only(node, "this", "desc", "nulls_first")
         direction = "DESC" if node.args.get("desc") else "ASC"
         nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
-        terms.append(Sort(reader.read(node.this), direction, nulls))
+        every = len(order.expressions) == 1 and _is_all(node.this)
+        terms.append(Sort(Literal("ALL") if every else reader.read(node.this), direction, nulls))
     return tuple(terms)
 
 
-def _read_column(reader: Reader, node: "Expr") -> Expression:
+def _is_all(node: "Expr") -> bool:
+    """Whether a term of ORDER BY is the word ALL."""
+    if type(node).__name__ != "Column" or node.args.get("table") is not None:
+        return False
+    name = node.this
+    return not name.args.get("quoted") and str(name.this).upper() == "ALL"
+
+
+def _read_column(_: Reader, node: "Expr") -> Expression:
     only(node, "this", "table")
     table = node.args.get("table")
     named = "" if table is None else read_name(table)
@@ -162,7 +164,7 @@ def _read_column(reader: Reader, node: "Expr") -> Expression:
     return Column(read_name(node.this), named)
 
 
-def _read_star(reader: Reader, node: "Expr") -> Expression:
+def _read_star(_: Reader, node: "Expr") -> Expression:
     return Star("", _read_left_out(node))
 
 
@@ -171,15 +173,15 @@ def _read_left_out(node: "Expr") -> tuple[str, ...]:
     return tuple(read_name(getattr(name, "this", None)) for name in node.args.get("except_") or [])
 
 
-def _read_literal(reader: Reader, node: "Expr") -> Expression:
+def _read_literal(_: Reader, node: "Expr") -> Expression:
     return Text(str(node.this)) if node.args.get("is_string") else Number(str(node.this))
 
 
-def _read_boolean(reader: Reader, node: "Expr") -> Expression:
+def _read_boolean(_: Reader, node: "Expr") -> Expression:
     return Literal("TRUE" if node.this else "FALSE")
 
 
-def _read_null(reader: Reader, node: "Expr") -> Expression:
+def _read_null(_: Reader, __: "Expr") -> Expression:
     return Literal("NULL")
 
 
@@ -277,7 +279,7 @@ def _small(node: "Expr") -> int:
     return int(text)
 
 
-def _read_interval(reader: Reader, node: "Expr") -> Expression:
+def _read_interval(_: Reader, node: "Expr") -> Expression:
     only(node, "this", "unit")
     unit, amount = node.args.get("unit"), node.this
     name = str(getattr(unit, "this", unit) or "").upper().removesuffix("S")
@@ -483,3 +485,6 @@ _READERS: Mapping[str, Callable[[Reader, "Expr"], Expression]] = MappingProxyTyp
         "WithinGroup": _read_within,
     }
 )
+
+KINDS = (*_BINARY, *_READERS)
+"""Every class of node that may stand in an expression."""

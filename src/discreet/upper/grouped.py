@@ -15,7 +15,7 @@ from discreet.upper.functions import AGGREGATES, RANKED, spell
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["QUERIES", "Parted", "group_terms", "is_aggregated", "part_grouped"]
+__all__ = ["Parted", "QUERIES", "group_terms", "is_aggregated", "part_grouped"]
 
 QUERIES = ("Select", "Union", "Except", "Intersect")
 """The classes of nodes that are whole queries."""
@@ -29,10 +29,13 @@ _PRIVATE = ("COUNTIF",)
 
 @dataclass(frozen=True, slots=True)
 class Parted:
-    """The question inside a grouped SELECT, and the SELECT over its columns."""
+    """The question inside a grouped SELECT, and the SELECT over its columns; `lists_keys` if it
+    asks for no number, so that its rows are its keys alone.
+    """
 
     question: "Expr"
     above: "Expr"
+    lists_keys: bool = False
 
 
 def is_aggregated(select: "Expr") -> bool:
@@ -57,6 +60,8 @@ def group_terms(select: "Expr") -> "list[Expr]":
             return []
         return items
     only(group, "expressions", "all")
+    if group.args.get("all") and group.expressions:
+        raise UnsafeQuery(f"GROUP BY ALL{where_in_text(group)} stands alone. Leave the rest out.")
     if group.args.get("all"):
         return [item for item in items if not any(True for _ in _find(item))]
     terms = []
@@ -92,7 +97,7 @@ def part_grouped(select: "Expr") -> Parted:
 class _Parting:
     """The columns of the question so far, and what stands for them above."""
 
-    __slots__ = ("_keys", "_made", "_named", "_select", "_used")
+    __slots__ = ("_aliases", "_keys", "_made", "_named", "_select", "_used")
 
     def __init__(self, select: "Expr") -> None:
         self._select = select
@@ -100,12 +105,13 @@ class _Parting:
         self._made: list[tuple[str, Expr]] = []  # the columns of the question
         self._named: dict[str, str] = {}  # what is released, as text, and its column
         self._keys = group_terms(select)
+        self._aliases = [_alias(item) for item in select.expressions if _alias(item)]
 
     def part(self) -> Parted:
         from sqlglot import expressions as trees
 
         select = self._select
-        reserved = [_alias(item) for item in select.expressions if _alias(item)]
+        reserved = self._aliases
         aliases = {_text(_plain(item)): _alias(item) for item in select.expressions if _alias(item)}
         for key in self._keys:
             self._release(key, aliases, reserved)
@@ -113,10 +119,14 @@ class _Parting:
         for place in places:
             for found in _find(place):
                 self._release(found, aliases, reserved)
-        if len(self._made) == len(self._keys):
+        lists_keys = len(self._made) == len(self._keys)
+        if lists_keys and not self._keys:
             raise UnsafeQuery(
                 "the question asks for no aggregate. Add COUNT(*), SUM or AVG to the SELECT list."
             )
+        if lists_keys:  # a question needs a number; keys that are not public are chosen by it
+            count = trees.Anonymous(this="COUNT", expressions=[trees.Star()])
+            self._made.append((free_name("count", [*self._used, *reserved]), count))
         question = trees.Select(
             **{part: _copy(select.args[part]) for part in _BELOW if select.args.get(part)}
         )
@@ -130,7 +140,7 @@ class _Parting:
         if self._keys:
             group = trees.Group(expressions=[key.copy() for key in self._keys])
             question.set("group", group)
-        return Parted(question, self._above())
+        return Parted(question, self._above(), lists_keys)
 
     def _release(self, node: "Expr", aliases: dict[str, str], reserved: list[str]) -> None:
         text = _text(node)
@@ -203,7 +213,10 @@ class _Parting:
                 changed.set(part, parts)
             elif hasattr(value, "args"):
                 changed.set(part, self._raise(value))
-        if type(node).__name__ == "Column" and node.args.get("table") is not None:
+        name = _bare(node)
+        known_names = {name.casefold() for name in [*self._aliases, *self._named.values()]}
+        known_names.add("all")  # of ORDER BY
+        if type(node).__name__ == "Column" and name.casefold() not in known_names:
             raise UnsafeQuery(
                 f"{node.sql()[:60]!r}{where_in_text(node)} is neither grouped by nor inside an "
                 "aggregate. Add it to GROUP BY."
@@ -223,19 +236,24 @@ def _find(place: object) -> "Iterable[Expr]":
     if kind in (*QUERIES, "Subquery") or not hasattr(place, "args"):
         return
     if kind == "Window":
-        called = getattr(place, "this", None)
-        if type(called).__name__ in ("IgnoreNulls", "RespectNulls"):
-            called = getattr(called, "this", None)
-        for value in getattr(called, "args", {}).values():
-            yield from _find(value)
-        for part in ("partition_by", "order", "spec"):
-            yield from _find(place.args.get(part))
+        yield from _find_inside(place)  # type: ignore[arg-type]
         return
     if _is_aggregate(place):  # type: ignore[arg-type]
         yield place  # type: ignore[misc]
         return
     for value in place.args.values():
         yield from _find(value)
+
+
+def _find_inside(window: "Expr") -> "Iterable[Expr]":
+    """The aggregates of rows inside a window function, which is none itself."""
+    called = window.this
+    if type(called).__name__ in ("IgnoreNulls", "RespectNulls"):
+        called = called.this
+    for value in called.args.values():
+        yield from _find(value)
+    for part in ("partition_by", "order", "spec"):
+        yield from _find(window.args.get(part))
 
 
 def _is_aggregate(node: "Expr") -> bool:

@@ -9,7 +9,6 @@ from datetime import date, datetime
 from typing import Any
 
 from discreet.errors import UnsafeQuery
-from discreet.noise.bits import BitSource, system
 from discreet.plan.results.released import Released
 from discreet.upper.engine import UpperEngine, UpperFailed
 from discreet.upper.plan import StatementPlan
@@ -104,7 +103,7 @@ def check_upper(engine: UpperEngine, plan: StatementPlan) -> tuple[tuple[str, st
     Runs on blocks without rows, before anything is charged.
     """
     for place, block in enumerate(plan.blocks):
-        engine.load(f"b{place}", empty_table(block))
+        engine.load(f"$b{place}", empty_table(block))
     try:
         columns = engine.run(f'SELECT * FROM ({plan.upper_sql}) AS "$q" LIMIT 0').columns
     except UpperFailed as failure:
@@ -115,15 +114,13 @@ def check_upper(engine: UpperEngine, plan: StatementPlan) -> tuple[tuple[str, st
     return columns
 
 
-def run_upper(
-    engine: UpperEngine, plan: StatementPlan, blocks: Sequence[Released], bits: BitSource = system
-) -> Outcome:
+def run_upper(engine: UpperEngine, plan: StatementPlan, blocks: Sequence[Released]) -> Outcome:
     """The result of an outer query over what its blocks released, with simulated intervals."""
     shown = []
     for place, (block, released) in enumerate(zip(plan.blocks, blocks, strict=True)):
         columns, rows = shown_rows(released)
-        engine.load(f"b{place}", load_rows(block, columns, rows))
+        engine.load(f"$b{place}", load_rows(block, columns, rows))
         shown.append((released, rows))
     result = engine.run(plan.upper_sql)
-    spreads = simulate(engine, plan, shown, result.columns, result.rows, bits.fresh())
+    spreads = simulate(engine, plan, shown, result.columns, result.rows)
     return Outcome(result.columns, result.rows, tuple(spreads))

@@ -36,7 +36,8 @@ class StatementPlan:
     """Everything that will happen when a statement with private blocks is asked.
 
     `blocks` are the plans of its private blocks, each once; `upper` is what stands above them,
-    which sees their released rows only.
+    which sees their released rows only. Of the blocks at the places in `listings` only public keys
+    are used, so they are not run.
     Privacy: running it and adding the noise costs `cost`, the sum of its blocks' costs
     [DR14, Cor. 3.15; BS16, Lemma 1.7]; what stands above is post-processing [DR14, Prop. 2.1].
     """
@@ -45,18 +46,30 @@ class StatementPlan:
     blocks: tuple[Plan, ...]
     upper_sql: str
     shape: Shape
+    listings: tuple[int, ...] = ()
     upper: Query | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, question: str, blocks: tuple[Plan, ...], upper: Query) -> "StatementPlan":
+    def of(
+        cls, question: str, blocks: tuple[Plan, ...], upper: Query, listings: tuple[int, ...] = ()
+    ) -> "StatementPlan":
         """The plan of a statement from the plans of its blocks and the outer query."""
+        shapes = [shape_of_block(block, at) for at, block in enumerate(blocks)]
+        for at in listings:
+            shapes[at] = Shape(tuple((name, Dependence()) for name, _ in shapes[at].columns))
         return cls(
             question=question,
             blocks=blocks,
             upper_sql=write_query(upper, lambda place: leaf_of(blocks[place], place)),
-            shape=shape_of(upper, [shape_of_block(block, at) for at, block in enumerate(blocks)]),
+            shape=shape_of(upper, shapes),
+            listings=listings,
             upper=upper,
         )
+
+    @property
+    def charged(self) -> tuple[Plan, ...]:
+        """The blocks that are run and paid for: all but those whose public keys alone are used."""
+        return tuple(block for at, block in enumerate(self.blocks) if at not in self.listings)
 
     def __repr__(self) -> str:
         cost = ", ".join(f"{name} {value}" for name, value in cost_of(self.cost).items())
@@ -81,17 +94,18 @@ class StatementPlan:
 
         Privacy: losses of blocks add [DR14, Cor. 3.15; BS16, Lemma 1.7].
         """
-        return self.blocks[0].cost.total([block.cost for block in self.blocks])
+        none = self.blocks[0].cost.share(Fraction(0))
+        return none.total([none, *(block.cost for block in self.charged)])
 
     @property
     def statements(self) -> tuple[str, ...]:
         """What the engines run on exact rows, a statement for each block."""
-        return tuple(block.sql for block in self.blocks)
+        return tuple(block.sql for block in self.charged)
 
     @property
     def sql(self) -> str:
         """All that will be run, as one text."""
-        parts = [f"-- block {at}\n{block.sql}" for at, block in enumerate(self.blocks, 1)]
+        parts = [f"-- block {at}\n{block.sql}" for at, block in enumerate(self.charged, 1)]
         return "\n".join([*parts, f"-- above what is released\n{self.upper_sql}"])
 
     @property
@@ -108,7 +122,7 @@ class StatementPlan:
         """What the answer will leave out and bound, and what its intervals will be about."""
         own = [Note(text) for text in self._own_notes()]
         return tuple(
-            dict.fromkeys([*(note for block in self.blocks for note in block.notes), *own])
+            dict.fromkeys([*(note for block in self.charged for note in block.notes), *own])
         )
 
     def _own_notes(self) -> list[str]:
@@ -119,7 +133,8 @@ class StatementPlan:
         if simulated:
             said.append(
                 f"The intervals of {_list(simulated)} are simulated: the noise of the blocks is "
-                "drawn again many times, and the part above runs on each draw."
+                "drawn again at least 1,000 times, and the part above runs on each draw. Answers "
+                "of very many rows, and rows that only noise tells apart, have none."
             )
         if obscure:
             said.append(
@@ -145,7 +160,7 @@ class StatementPlan:
     @property
     def working_seconds(self) -> Fraction:
         """How long the engines and the noise may take."""
-        return sum((block.working_seconds for block in self.blocks), Fraction(0))
+        return sum((block.working_seconds for block in self.charged), Fraction(0))
 
     @property
     def grid_seconds(self) -> Fraction:
@@ -161,7 +176,7 @@ class StatementPlan:
         """Everything public about it, ready for JSON."""
         blocks = [
             {"question": " ".join(block.question.split()), **block.facts(count)}
-            for block in self.blocks
+            for block in self.charged
         ]
         return {
             "table": ", ".join(table.name for table in self.tables),
@@ -170,7 +185,7 @@ class StatementPlan:
             "neighbours": self.table.neighbours.value,
             "groups": None,
             "rows_per_unit": self.table.rows_per_unit,
-            "work_per_unit": sum(block.work for block in self.blocks),
+            "work_per_unit": sum(block.work for block in self.charged),
             "error": self.error,
             "measures": [measure for facts in blocks for measure in facts["measures"]],
             "selection": None,

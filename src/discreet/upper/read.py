@@ -119,7 +119,8 @@ def _read_select(
     for window in node.args.get("windows") or []:
         windows[read_name(window.this).casefold()] = window
     reader = Reader(inside, windows)
-    items = tuple(_read_item(reader, item) for item in node.expressions)
+    hides = node.args.get("from_") is None  # a name of ours would hide an outer query's column
+    items = tuple(_read_item(reader, item, "value" if hides else "") for item in node.expressions)
     if not items:
         raise UnsafeQuery(f"the SELECT list{where_in_text(node)} is empty. Name the columns.")
     distinct = node.args.get("distinct")
@@ -144,7 +145,7 @@ def _read_select(
     )
 
 
-def _read_item(reader: Reader, node: "Expr") -> Item:
+def _read_item(reader: Reader, node: "Expr", usual: str) -> Item:
     alias = ""
     if type(node).__name__ == "Alias":
         only(node, "this", "alias")
@@ -155,7 +156,7 @@ def _read_item(reader: Reader, node: "Expr") -> Item:
             raise refuse(node, "A star has no name of its own.")
         return Item(expression, "")
     if not alias:
-        alias = expression.name if isinstance(expression, Column) else _name(node)
+        alias = expression.name if isinstance(expression, Column) else usual or _name(node)
     return Item(expression, alias)
 
 
@@ -284,10 +285,11 @@ def _read_source(
     if kind != "Table":
         raise refuse(node, "Ask about a table by its name.")
     only(node, "this", "alias")
-    name = read_name(node.this)
     alias, columns = _read_alias(node)
-    if name.startswith(BLOCK):
-        return Named(Block(int(name.removeprefix(BLOCK))), alias or "q", columns)
+    place = str(getattr(node.this, "this", "")).removeprefix(BLOCK)
+    if type(node.this).__name__ == "Identifier" and str(node.this.this) == f"{BLOCK}{place}":
+        return Named(Block(int(place)), alias or "q", columns)
+    name = read_name(node.this)
     if name.casefold() not in commons:
         raise UnsafeQuery(
             f"there is no table {name[:60]!r}{where_in_text(node)}. "

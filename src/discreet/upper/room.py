@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from discreet.errors import UnsafeQuery
-from discreet.noise.bits import BitSource, system
 from discreet.plan.results.released import Released
 from discreet.upper.engine import UpperEngine
 from discreet.upper.outcome import Outcome, check_upper, run_upper
@@ -60,12 +59,10 @@ class UpperRoom:
             return str(refusal)
         return ""
 
-    def run(
-        self, plan: StatementPlan, blocks: Sequence[Released], bits: BitSource = system
-    ) -> Outcome:
+    def run(self, plan: StatementPlan, blocks: Sequence[Released]) -> Outcome:
         """The result of an outer query, from a process that ends with it."""
         with UpperEngine() as engine:
-            return run_upper(engine, plan, blocks, bits)
+            return run_upper(engine, plan, blocks)
 
     def close(self) -> None:
         """End the process that is kept."""

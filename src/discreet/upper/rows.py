@@ -105,4 +105,4 @@ def load_floats(values: NDArray[Any], kind: str = "DOUBLE") -> Loaded:
 def leaf_of(plan: Plan, place: int) -> str:
     """The SELECT that reads the rows of a block in the engine."""
     listed = [f'"c{at}" AS {name(column)}' for at, column in enumerate(plan.query.columns, 1)]
-    return f'SELECT {", ".join(listed)} FROM "b{place}" ORDER BY "c0"'
+    return f'SELECT {", ".join(listed)} FROM "$b{place}" ORDER BY "c0"'

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.bits import BitSource
+from discreet.noise.bits import BitSource, system
 from discreet.plan.model import Plan
 from discreet.plan.results.columns import columns_of
 from discreet.plan.results.evaluate import estimates, find_picked
@@ -31,7 +31,7 @@ DRAWS = 1999
 """How often noise is drawn again: 1,999 draws have an exact 2.5% and 97.5% quantile."""
 
 _FEWEST = 1000
-_MOST_CELLS = 4_000_000
+_MOST_CELLS = 10_000_000  # which takes seconds
 LEVELS = (
     Fraction(50, 100),
     Fraction(80, 100),
@@ -59,7 +59,6 @@ def simulate(
     released: Sequence[tuple[Released, NDArray[np.intp]]],
     columns: Sequence[tuple[str, str]],
     rows: Sequence[tuple[Any, ...]],
-    bits: BitSource,
 ) -> list[Spread]:
     """The simulated intervals of the result's noisy columns that are no sums of noise.
 
@@ -75,7 +74,7 @@ def simulate(
     ]
     assert plan.upper is not None
     used = sorted(set(blocks_of(plan.upper)))
-    cells = sum(len(released[place][1]) for place in used)
+    cells = sum(len(released[place][1]) for place in used) * (1 + len(wanted))
     draws = min(DRAWS, _MOST_CELLS // max(1, cells))
     if not wanted or draws < _FEWEST or not rows:
         return []
@@ -83,8 +82,9 @@ def simulate(
     known = [tuple(row[at] for at in fixed) for row in rows]
     if len(set(known)) != len(known):
         return []  # rows that nothing tells apart
+    bits = system.fresh()
     for place in used:
-        engine.load(f"s{place}", _draw_block(*released[place], draws, bits))
+        engine.load(f"$s{place}", _draw_block(*released[place], draws, bits))
     result = engine.run(_sql(plan, fixed, wanted, draws))
     spreads = {tuple(row[: len(fixed)]): row[len(fixed) :] for row in result.rows}
     return [
@@ -136,7 +136,7 @@ def _leaf(plan: Plan, place: int) -> str:
         read = f'"s"."c{drawn[column]}"' if column in drawn else f'"b"."c{at}"'
         listed.append(f"{read} AS {name(column)}")
     return (
-        f'SELECT {", ".join(listed)} FROM "s{place}" AS "s" JOIN "b{place}" AS "b" '
+        f'SELECT {", ".join(listed)} FROM "$s{place}" AS "s" JOIN "$b{place}" AS "b" '
         'ON "s"."c1" = "b"."c0" WHERE "s"."c0" = "$draws"."draw" ORDER BY "s"."c1"'
     )
 

@@ -31,10 +31,13 @@ _SCHEMAS = ("main", "public")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One private block: its own text, and the question that it is."""
+    """One private block: its own text, and the question that it is; `lists_keys` if nothing uses
+    its numbers.
+    """
 
     text: str
     query: Query
+    lists_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,8 @@ class _Splitter:
             changed = node.copy()
             changed.set("this", self.read(node.this, names))
             return changed
+        if type(node).__name__ not in QUERIES:
+            raise _Unsplit
         names, commons = self._read_commons(node, names)
         if type(node).__name__ != "Select":
             changed = node.copy()
@@ -147,7 +152,7 @@ class _Splitter:
             return names, None
         known, kept = dict(names), []
         if clause.args.get("recursive"):
-            raise UnsafeQuery("WITH RECURSIVE is not supported. Write the steps out.")
+            raise _Unsplit
         for common in clause.expressions:
             name = str(common.args["alias"].this.this)
             status = self._status(common.this, known)
@@ -267,6 +272,8 @@ class _Splitter:
 
         own = node.copy()
         own.set("with_", None)
+        if any(map(_is_interval_end, own.walk())):
+            raise _Unsplit  # which stands beside its column only
         place = None
         if not any(True for _ in _inner_queries(own)):
             place = self._add(self._inline(own, names), first=True)
@@ -274,11 +281,11 @@ class _Splitter:
             star = trees.Select(expressions=[trees.Star()])
             return _read_from(star, place)
         parted = part_grouped(own)
-        place = self._add(self._inline(parted.question, names))
+        place = self._add(self._inline(parted.question, names), listing=parted.lists_keys)
         assert place is not None
         return _read_from(self._rewrite(parted.above, names), place)
 
-    def _add(self, node: "Expr", *, first: bool = False) -> int | None:
+    def _add(self, node: "Expr", *, first: bool = False, listing: bool = False) -> int | None:
         """The place of a block in the statement; None if it cannot be asked as it is."""
         text = _render(node, self.limits)
         try:
@@ -293,8 +300,11 @@ class _Splitter:
             query = known
         asked = [block.query for block in self.blocks]
         if query in asked:
-            return asked.index(query)
-        self.blocks.append(Asked(text, query))
+            place = asked.index(query)
+            known_listing = self.blocks[place].lists_keys
+            self.blocks[place] = Asked(text, query, known_listing and listing)
+            return place
+        self.blocks.append(Asked(text, query, listing))
         return len(self.blocks) - 1
 
     def _above(self, node: "Expr", names: _Names) -> "Expr":
@@ -317,9 +327,15 @@ class _Splitter:
         if type(value).__name__ in QUERIES:
             return self.read(value, names)  # type: ignore[arg-type]
         if type(value).__name__ == "Table":
-            _table_name(value)  # type: ignore[arg-type]
+            self._check_above(value, names)  # type: ignore[arg-type]
             return value
         return self._rewrite(value, names)  # type: ignore[arg-type]
+
+    def _check_above(self, node: "Expr", names: _Names) -> None:
+        """Refuse a table in an outer query that has no released rows."""
+        name = _table_name(node)
+        if name.casefold() not in names and self._find(name) is not None:
+            raise _refuse_rows(node, self._source_status(node, names))
 
     def _inline(self, node: "Expr", names: _Names) -> "Expr":
         """A private query with the subqueries of WITH in the place of their names."""
@@ -433,6 +449,10 @@ def _read_from(select: "Expr", place: int) -> "Expr":
     table = trees.Table(this=trees.to_identifier(f"{BLOCK}{place}", quoted=True))
     select.set("from_", trees.From(this=table))
     return select
+
+
+def _is_interval_end(node: "Expr") -> bool:
+    return type(node).__name__ == "Anonymous" and str(node.this).upper().startswith("DP_INTERVAL")
 
 
 def _try(text: str, tables: Mapping[str, Table]) -> Query | None:

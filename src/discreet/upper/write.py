@@ -119,6 +119,8 @@ class _Writer:
 
     def _item(self, item: Item) -> str:
         written = self.expression(item.expression)
+        if isinstance(item.expression, Column) and item.expression.name == item.alias:
+            return written  # without FROM the alias would hide the column of an outer query
         return f"{written} AS {name(item.alias)}" if item.alias else written
 
     def _columns(self, columns: tuple[str, ...]) -> str:
@@ -144,7 +146,7 @@ class _Writer:
     def list(self, expressions: tuple[Expression, ...]) -> str:
         return ", ".join(map(self.expression, expressions))
 
-    def expression(self, expression: Expression) -> str:
+    def expression(self, expression: Expression) -> str:  # noqa: C901 (one line for each class)
         match expression:
             case Column(called, table):
                 return f"{name(table)}.{name(called)}" if table else name(called)

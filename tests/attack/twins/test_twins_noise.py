@@ -7,6 +7,7 @@ import pytest
 from discreet.audit.blackbox import audit
 from discreet.curator.answer import Answer, Receipt
 from discreet.curator.noising import add_noise
+from discreet.curator.results.block_result import BlockResult
 from discreet.errors import DiscreetError
 from discreet.noise.bits import system
 from support import fit
@@ -53,7 +54,7 @@ def _shown(twins, text, **price):
     keys = [domain.name for domain in plan.domains]
 
     def shown(side):
-        answer = Answer(add_noise(plan, exact[side], system), RECEIPT, free=False)
+        answer = Answer(BlockResult(add_noise(plan, exact[side], system)), RECEIPT, free=False)
         return str([[row[key] for key in keys] for row in answer])
 
     return plan, exact, shown

@@ -126,7 +126,6 @@ REFUSED = [
     "SELECT COUNT(*) FROM visits, bills",
     "SELECT COUNT(*) FROM visits RIGHT JOIN wards USING (ward)",
     "SELECT COUNT(*) FROM visits CROSS JOIN wards",
-    "WITH p AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT SUM(n) FROM p",
     "WITH p AS (SELECT patient, SUM(age) AS s FROM visits GROUP BY patient) SELECT s, COUNT(*) "
     "FROM p GROUP BY s * 100000",
 ]  # fmt: skip

@@ -17,9 +17,9 @@ COUNT = "SELECT COUNT(*) AS n FROM visits"
 @pytest.fixture
 def read(monkeypatch):
     """The texts that were really read."""
-    texts, parse = [], module.parse
+    texts, read = [], module.read_statement
     monkeypatch.setattr(
-        module, "parse", lambda text, known: texts.append(text) or parse(text, known)
+        module, "read_statement", lambda text, known: texts.append(text) or read(text, known)
     )
     return texts
 

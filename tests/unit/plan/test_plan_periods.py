@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.replay import release_body, release_key, replay
+from discreet.curator.replay import replay
+from discreet.curator.results.block_record import release_body, release_key
 from discreet.ledger.entry import Receipt
 from discreet.ledger.releases import Release
 from discreet.loss import Pure

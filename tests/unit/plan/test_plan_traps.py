@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.curator.answer import Answer, Receipt
+from discreet.curator.results.block_result import BlockResult
 from discreet.errors import SchemaError, UnprovableRequest, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.pipeline import Draft, plan
@@ -46,7 +47,7 @@ def run(made, columns, values):
 def answered(text, noisy, table=ROWS):
     made = planned(text, table)
     arrays = tuple(np.array(column, dtype=np.int64) for column in noisy)
-    return Answer(Released(made, made.groups, arrays), RECEIPT, free=False)
+    return Answer(BlockResult(Released(made, made.groups, arrays)), RECEIPT, free=False)
 
 
 @pytest.mark.parametrize("names", [("place", "k0"), ("PLACE", "K0"), ("s0", "limited")])
@@ -265,7 +266,7 @@ def test_sums_beyond_64_bits_are_exact():
     ]
     assert 3000 * BIG > 2**63
     arrays = tuple(np.array(column, dtype=object) for column in found)
-    answer = Answer(Released(made, made.groups, arrays), RECEIPT, free=False)
+    answer = Answer(BlockResult(Released(made, made.groups, arrays)), RECEIPT, free=False)
     assert answer.to_dicts() == [{"s": 3000 * BIG + 1, "w": 65536 * (3000 * BIG + 1), "n": 3001}]
     assert answer.to_arrow()["s"].to_pylist() == [float(3000 * BIG + 1)]
     assert answer.to_polars()["n"].to_list() == [3001]

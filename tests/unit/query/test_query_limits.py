@@ -8,6 +8,7 @@ import pytest
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Junction, Member
 from discreet.query.readers.conditions import matches
+from discreet.query.statement import text
 from support.pace import thinned
 from support.questions import ask, where
 
@@ -75,7 +76,12 @@ FRAGMENTS = [
     "(SELECT ", "(SELECT 1 FROM ", "(SELECT age FROM visits JOIN ", "JOIN ", "JOIN visits ON ",
     "JOIN visits USING (age) ", "visits, ", "visits a JOIN ", "WITH p AS (", "p AS (SELECT ",
     "LEFT JOIN (", "AS (SELECT 1 FROM ", "JOIN (SELECT 1 FROM ", "visits LEFT ", "ON (", "USING (",
-    "PERCENTILE_CONT(", "CORR(", "MODE() WITHIN GROUP (ORDER BY ",
+    "PERCENTILE_CONT(", "CORR(", "MODE() WITHIN GROUP (ORDER BY ", "INTERVAL (",
+    "INTERVAL 1 DAY + ",
+    "COUNT(*) FILTER (WHERE ", "age % ", "age // ", "age DIV ", "region || ", "GROUP BY ALL ",
+    "age IS DISTINCT FROM ", "age IS NOT DISTINCT FROM ", "main.", "IF age = 1 THEN ", "DATE(day) ",
+    "LEFT(region, ", "RIGHT(", "REPLACE(", "TRIM(BOTH 'a' FROM ", "SUBSTRING(region FROM ",
+    *(f"{name}(" for name in sorted(text._FUNCTIONS)),
 ]  # fmt: skip
 
 
@@ -90,6 +96,31 @@ def test_repeated_fragments_are_refused_quickly(start: str, fragment: str) -> No
             refusal, seconds = _timed(start + fragment * count + end)
             assert len(refusal) < 300
             assert seconds < SECONDS
+
+
+DEEP = [
+    ("ABS(", ")"), ("CEIL(", ")"), ("ROUND(", ", 1)"), ("ROUND(", ", -1)"), ("TRUNC(", ", 1)"),
+    ("SIGN(", ")"), ("MOD(", ", 3)"), ("(", " % 3.5)"), ("(", " // 3)"), ("COALESCE(", ", 1.5)"),
+    ("NULLIF(", ", 3)"), ("IF(smoker, ", ", 1)"), ("(", " IS DISTINCT FROM 1)::INT"),
+    ("CASE ", " WHEN 1 THEN 2 WHEN 2 THEN 3 END"), ("(", " BETWEEN 1 AND 2)::INT"),
+    ("DATE_DIFF('day', DATE '2024-01-01' + 1, IF(age = ", ", day, NULL))"),
+    ("LENGTH(UPPER(IF(age = ", ", region, home)))"), ("CAST(CAST(", " AS BOOLEAN) AS INT)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), DEEP)
+def test_what_is_written_several_times_stays_small(before: str, after: str) -> None:
+    """Doubled at each level, an expression of a few words would fill the memory."""
+    ask("SELECT COUNT(*) FROM visits")
+    for depth in (6, 15, 30):
+        text = f"SELECT SUM({before * depth}age{after * depth}) FROM visits"
+        start = time.thread_time()
+        try:
+            ask(text)
+        except UnsafeQuery as refusal:
+            said = str(refusal)
+            assert "operations" in said or "nested" in said or "digits" in said
+        assert time.thread_time() - start < 2
 
 
 @pytest.mark.parametrize("text", [None, 3, b"SELECT COUNT(*) FROM visits", ["SELECT"]])

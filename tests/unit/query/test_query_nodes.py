@@ -17,8 +17,8 @@ from support.questions import TABLES, VISITS, ask
 READ = {"Column", *ON_ROWS, *ON_RESULTS, *AGGREGATES}
 # Classes that stand only in one place of a clause, and are read there.
 PLACED = {
-    "Alias", "CTE", "DataType", "Distinct", "From", "Group", "Having", "Identifier", "If", "Join",
-    "Limit", "Order", "Ordered", "Select", "Star", "Subquery", "Table", "TableAlias", "Var",
+    "Alias", "CTE", "DataType", "Distinct", "Filter", "From", "Group", "Having", "Identifier",
+    "Join", "Limit", "Order", "Ordered", "Select", "Star", "Subquery", "Table", "TableAlias", "Var",
     "Where", "With",
 }  # fmt: skip
 
@@ -39,6 +39,16 @@ QUESTIONS = [
     "AND MONTH(day) = 1 AND WEEK(day) = 1 AND WEEKOFYEAR(day) = 1 AND DAY(day) = 1 "
     "AND DAYOFMONTH(day) = 1 AND DAYOFWEEK(day) = 1 AND DAYOFYEAR(day) = 1 "
     "GROUP BY region HAVING COUNT(*) > 1 ORDER BY 1 LIMIT 2",
+    "SELECT SUM(age) FILTER (WHERE smoker), COUNT_IF(smoker), SUM(COALESCE(age, 1)), "
+    "SUM(NULLIF(age, 2)), SUM(IF(smoker, 1, 2)), SUM(ABS(age)), SUM(SIGN(income)), "
+    "SUM(CEIL(income)), SUM(ROUND(income, 1)), SUM(TRUNC(income)), SUM(age % 2), SUM(age DIV 2), "
+    "SUM(LENGTH(region)) FROM main.visits WHERE age IS DISTINCT FROM 2 OR age IS NOT DISTINCT "
+    "FROM 3 OR day < DATE '2024-03-01' + INTERVAL 1 DAY - INTERVAL 1 DAY OR DATE(day) = "
+    "'2024-03-01' OR ISODOW(day) = 1 OR UPPER(region) = 'NORTH' OR LOWER(region) = 'north' OR "
+    "SUBSTRING(region, 1, 1) = 'n' OR LEFT(region, 1) = 'n' OR RIGHT(region, 1) = 'h' OR "
+    "TRIM(region) = 'north' OR REPLACE(region, 'n', 'm') = 'morth' OR CONCAT(region, 'a') = "
+    "'northa' OR region || 'a' = 'northa' OR STARTS_WITH(region, 'n') OR ENDS_WITH(region, 'h') "
+    "OR CONTAINS(region, 'o')",
     "SELECT COUNT(*) FROM events WHERE HOUR(seen) = 1 AND MINUTE(seen) = 2 AND SECOND(seen) = 3",
     "SELECT COUNT(*) FROM visits AS v JOIN stays AS s ON v.patient_id = s.patient_id AND "
     "(v.age = s.age) LEFT JOIN codes USING (code)",

@@ -293,7 +293,7 @@ REFUSED = [
     ("SELECT SUM(age) AS s FROM people GROUP BY age", "each row is one person, so there is nothing to add up"),
     ("SELECT code, COUNT(*) AS n FROM codes GROUP BY code", "a public table has none"),
     ("SELECT COUNT(*) AS n FROM visits GROUP BY patient_id, 'a'", "GROUP BY a constant"),
-    ("SELECT COUNT(*) AS n FROM visits GROUP BY ALL", "ALL"),
+    ("SELECT COUNT(*) AS n FROM visits GROUP BY ALL", "without the unit"),
     ("SELECT COUNT(*) AS n FROM visits GROUP BY ROLLUP (patient_id)", "not supported"),
     ("SELECT COUNT(*) AS age FROM visits GROUP BY patient_id, age", "both a column and the alias"),
     ("SELECT age", "names no table"),

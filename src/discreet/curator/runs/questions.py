@@ -33,7 +33,7 @@ class Questions:
         )
 
     def read(self, text: str, tables: Mapping[str, Table], *, analyst: str) -> Query | Statement:
-        """The query or statement of a text, read anew unless it was read lately about these very tables."""
+        """What a text means, read anew unless it was read lately about these very tables."""
         key, asked = (analyst, text), tuple(tables.values())
         with self._lock:
             known = self._known.get(key)

@@ -28,7 +28,7 @@ _BINARY = ("", "binary", "c", "posix")  # collations by which texts are equal as
 _KNOWN = (ArithmeticError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 _SECONDS_BETWEEN_PROGRESS = 0.1
 _MOST_ROWS = 100_000  # of a result above released rows
-_MOST_TEXT = 1 << 26
+_MOST_TEXT = 1 << 23
 
 
 class _Pipe:

@@ -5,12 +5,13 @@ Never holds an exact value.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from discreet.plan.model import Plan
 from discreet.plan.parts.keys import Code, Label
 
-__all__ = ["Released"]
+__all__ = ["Released", "list_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,10 @@ class Released:
             domain.name: domain.name_codes(group[place] for group in self.groups)
             for place, domain in enumerate(self.plan.domains)
         }
+
+
+def list_groups(plan: Plan) -> Released:
+    """The public groups of a plan, of which nothing is known: no number in it means anything."""
+    parts = len(plan.measures) + sum(pick.columns for pick in plan.picks)
+    nothing = np.zeros(len(plan.groups), dtype=np.int64)
+    return Released(plan, plan.groups, (nothing,) * parts)

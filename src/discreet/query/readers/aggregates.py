@@ -9,18 +9,28 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Literal, Statistic
-from discreet.query.readers.typed import Kind, Scope, Typed, only, refuse, where_in_text
+from discreet.query.readers.typed import (
+    Kind,
+    Scope,
+    Typed,
+    missing,
+    only,
+    refuse,
+    where_in_text,
+)
+from discreet.query.readers.values import as_number
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["AGGREGATES", "Counted", "aggregate", "in_ranks", "is_aggregate"]
+__all__ = ["AGGREGATES", "Counted", "aggregate", "in_ranks", "is_aggregate", "spell_out"]
 
 AGGREGATES: Mapping[str, Statistic] = MappingProxyType(
     {
         "Avg": Statistic.AVERAGE,
         "Corr": Statistic.CORRELATION,
         "Count": Statistic.VALUES,
+        "CountIf": Statistic.VALUES,
         "CovarPop": Statistic.COVARIANCE_POPULATION,
         "CovarSamp": Statistic.COVARIANCE_SAMPLE,
         "Max": Statistic.MAXIMUM,
@@ -44,6 +54,7 @@ AGGREGATES: Mapping[str, Statistic] = MappingProxyType(
 """The aggregates, by the name of their parsed class."""
 
 _NAMED = ("QUANTILE_CONT", "QUANTILE_DISC")
+_OF_TRUTHS = ("Avg", "Sum")
 _PAIRS = ("Corr", "CovarPop", "CovarSamp", "RegrIntercept", "RegrSlope")
 _RANKS = (Statistic.QUANTILE, Statistic.MINIMUM, Statistic.MAXIMUM, Statistic.MODE)
 _ORDERED = (Kind.INTEGER, Kind.NUMBER, Kind.DATE, Kind.DATETIME)
@@ -65,7 +76,54 @@ def is_aggregate(node: "Expr") -> bool:
     True
     """
     name = type(node).__name__
+    if name == "Filter":
+        return is_aggregate(node.this)
     return name in AGGREGATES or (name == "Anonymous" and str(node.this).upper() in _NAMED)
+
+
+def spell_out(node: "Expr") -> "Expr":
+    """The same aggregate with CASE in place of FILTER and COUNT_IF.
+
+    >>> import sqlglot
+    >>> spell_out(sqlglot.parse_one("SUM(a) FILTER (WHERE b > 1)")).sql()
+    'SUM(CASE WHEN b > 1 THEN a END)'
+    """
+    from sqlglot import expressions as exp
+
+    name = type(node).__name__
+    if name == "CountIf":
+        only(node, "this")
+        return exp.Count(this=_when(node.this, exp.Literal.number(1)))
+    if name != "Filter":
+        return node
+    only(node, "this", "expression")
+    if type(node.expression).__name__ != "Where":
+        raise refuse(node, "Write FILTER (WHERE x > 1).")
+    only(node.expression, "this")
+    inner, test = spell_out(node.this).copy(), node.expression.this
+    kind = type(inner.this).__name__
+    if kind == "Distinct":
+        raise refuse(node, "Put the condition into WHERE, in a question of its own.")
+    if type(inner).__name__ == "WithinGroup":
+        for term in inner.find_all(exp.Ordered):
+            term.set("this", _when(test, term.this))
+    elif type(inner).__name__ == "Anonymous":
+        first, *others = inner.expressions or [None]
+        inner.set("expressions", [_when(test, first), *others])
+    else:
+        inner.set("this", _when(test, exp.Literal.number(1) if kind == "Star" else inner.this))
+        if kind == "Star":
+            inner.set("big_int", None)
+    return inner
+
+
+def _when(test: "Expr", value: "Expr | None") -> "Expr":
+    from sqlglot import expressions as exp
+
+    if value is None:
+        raise missing()
+
+    return exp.Case(ifs=[exp.If(this=test.copy(), true=value.copy())])
 
 
 def in_ranks(expression: Expression) -> bool:
@@ -84,6 +142,7 @@ def in_ranks(expression: Expression) -> bool:
 
 def aggregate(node: "Expr", rows: Counted) -> Typed:
     """Read an aggregate over the rows."""
+    node = spell_out(node)
     name = type(node).__name__
     if name == "Count":
         return Typed(_count(node, rows), Kind.INTEGER)
@@ -100,7 +159,10 @@ def aggregate(node: "Expr", rows: Counted) -> Typed:
         operand, share = _quantile_parts(node)
         return _quantile(node, rows.read(operand), _share(share, node, rows))
     only(node, "this")
-    argument = _number(node, AGGREGATES[name], rows.read(node.this))
+    argument = rows.read(node.this)
+    if argument.kind == Kind.BOOLEAN and name in _OF_TRUTHS:
+        argument = as_number(argument, node)
+    argument = _number(node, AGGREGATES[name], argument)
     return Typed(Aggregate(AGGREGATES[name], argument.expression), Kind.NUMBER)
 
 

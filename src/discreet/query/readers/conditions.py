@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING, Any, cast
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Compare, Expression, IsNull, Junction, Literal, Member, Negation
 from discreet.query.readers.moments import align
-from discreet.query.readers.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
+from discreet.query.readers.texts import chosen
+from discreet.query.readers.typed import (
+    Kind,
+    Reader,
+    Scope,
+    Typed,
+    check_copies,
+    only,
+    refuse,
+    where_in_text,
+)
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["CONDITIONS", "matches"]
+__all__ = ["CONDITIONS", "compare", "matches", "negate"]
 
 _MOST_MEMBERS = 1000
 _LONGEST_PATTERN = 256
@@ -24,7 +34,14 @@ _OPERATORS = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": 
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _compare(operator: str, left: Typed, right: Typed, node: "Expr") -> Expression:
+def compare(operator: str, left: Typed, right: Typed, node: "Expr") -> Expression:
+    """The comparison, with a constant on its right; of two constants it is decided here.
+
+    >>> import sqlglot
+    >>> one, two = (Typed(Literal(Fraction(n)), Kind.INTEGER) for n in (1, 2))
+    >>> compare("<", one, two, sqlglot.parse_one("1 < 2"))
+    Literal(value=True)
+    """
     left, right = align(left, right, node)
     if operator not in ("=", "<>") and left.kind in (Kind.TEXT, Kind.OPEN, Kind.BOOLEAN):
         raise UnsafeQuery(
@@ -54,7 +71,12 @@ def _comparison(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "expression")
     operator = _OPERATORS[type(node).__name__]
     left, right = scope.read(node.this), scope.read(node.expression)
-    return Typed(_compare(operator, left, right, node), Kind.BOOLEAN)
+    for text, operand, asked in ((right, left, node.this), (left, right, node.expression)):
+        value = text.expression.value if isinstance(text.expression, Literal) else None
+        member = chosen(operand, [value], asked) if isinstance(value, str) else None
+        if member is not None and operator in ("=", "<>"):
+            return Typed(member if operator == "=" else negate(member), Kind.BOOLEAN)
+    return Typed(compare(operator, left, right, node), Kind.BOOLEAN)
 
 
 def _parts(node: "Expr") -> list["Expr"]:
@@ -104,7 +126,12 @@ def _boolean(node: "Expr", scope: Scope, what: str) -> Expression:
     return typed.expression
 
 
-def _negate(expression: Expression) -> Expression:
+def negate(expression: Expression) -> Expression:
+    """Not the condition; a second NOT takes the first away.
+
+    >>> negate(Negation(Literal(None)))
+    Literal(value=None)
+    """
     if isinstance(expression, Negation):
         return expression.operand
     if isinstance(expression, Literal):
@@ -114,7 +141,7 @@ def _negate(expression: Expression) -> Expression:
 
 def _not(node: "Expr", scope: Scope) -> Typed:
     only(node, "this")
-    return Typed(_negate(_boolean(node.this, scope, "NOT")), Kind.BOOLEAN)
+    return Typed(negate(_boolean(node.this, scope, "NOT")), Kind.BOOLEAN)
 
 
 def _in(node: "Expr", scope: Scope) -> Typed:
@@ -134,6 +161,10 @@ def _in(node: "Expr", scope: Scope) -> Typed:
                 f"IN compares a column with constants{where_in_text(constant)}. Use = and OR."
             )
         values.append(right.expression)
+    texts = [value.value for value in values if isinstance(value.value, str)]
+    member = chosen(operand, texts, node.this) if len(texts) == len(values) else None
+    if member is not None:
+        return Typed(member, Kind.BOOLEAN)
     return Typed(Member(operand.expression, _order(values)), Kind.BOOLEAN)
 
 
@@ -145,9 +176,10 @@ def _order(values: list[Literal]) -> tuple[Literal, ...]:
 def _between(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "low", "high")
     operand = scope.read(node.this)
+    check_copies(operand.expression, 2, node)
     low, high = scope.read(node.args["low"]), scope.read(node.args["high"])
-    above = _compare(">=", operand, low, node)
-    below = _compare("<=", operand, high, node)
+    above = compare(">=", operand, low, node)
+    below = compare("<=", operand, high, node)
     if isinstance(above, Literal) and isinstance(below, Literal):
         return Typed(Literal(bool(above.value and below.value)), Kind.BOOLEAN)
     return Typed(Junction("and", (above, below)), Kind.BOOLEAN)
@@ -196,8 +228,9 @@ def _like(node: "Expr", scope: Scope) -> Typed:
         keys = [key for key in operand.keys if matches(key, text)]
     # No key fits: then the pattern is itself no key, and equals nothing.
     values = _order([Literal(key) for key in keys or [text]])
-    member = Member(operand.expression, values)
-    return Typed(_negate(member) if node.args.get("negate") else member, Kind.BOOLEAN)
+    member = chosen(operand, keys, node.this) if keys else None
+    member = member or Member(operand.expression, values)
+    return Typed(negate(member) if node.args.get("negate") else member, Kind.BOOLEAN)
 
 
 def _is(node: "Expr", scope: Scope) -> Typed:
@@ -211,7 +244,7 @@ def _is(node: "Expr", scope: Scope) -> Typed:
         return Typed(present.operand, Kind.BOOLEAN)
     if operand.kind != Kind.BOOLEAN or not isinstance(target, Literal):
         raise refuse(node, "Write IS NULL, or IS TRUE for a condition.")
-    holds = operand.expression if target.value is True else _negate(operand.expression)
+    holds = operand.expression if target.value is True else negate(operand.expression)
     return Typed(Junction("and", (present, holds)), Kind.BOOLEAN)
 
 

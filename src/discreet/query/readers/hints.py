@@ -8,14 +8,14 @@ __all__ = ["FUNCTION_HINTS", "NODE_HINTS", "NODE_NAMES", "PART_HINTS", "TOKEN_HI
 _NOISY = "Noise is added for you."
 _QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
-_COUNT_CASE = "Write COUNT(CASE WHEN ... THEN 1 END)."
 _SUBQUERY = "A subquery stands after FROM or JOIN, or in WITH; write a join with it."
 _MEMBER = "It stands in WHERE: unit IN (SELECT ...) or EXISTS (SELECT ...)."
-_CASE = "Write CASE WHEN ... THEN ... ELSE ... END."
+_INTERVAL = "Write an interval beside a constant: DATE '2024-01-31' + INTERVAL 7 DAY."
+_SETS = "Aggregate the rows of people on each side first: COUNT(*), SUM(x)."
+_KEPT = "Which rows it keeps would depend on the rows of other people. Filter with WHERE."
 
 FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
     {
-        "ABS": "Write CASE WHEN x < 0 THEN -x ELSE x END.",
         "ANY_VALUE": "Group by the column and count.",
         "APPROX_COUNT_DISTINCT": "Write COUNT(DISTINCT unit) with the table's unit column.",
         "APPROX_MEDIAN": "Write MEDIAN(x).",
@@ -24,28 +24,22 @@ FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
         "APPROX_QUANTILES": _QUANTILE,
         "ARG_MAX": "Write MAX(x).",
         "ARG_MIN": "Write MIN(x).",
-        "CEIL": "Write -FLOOR(-x).",
-        "CEILING": "Write -FLOOR(-x).",
-        "COALESCE": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
-        "COUNTIF": _COUNT_CASE,
-        "COUNT_IF": _COUNT_CASE,
-        "DATE": "Write DATE '2024-01-31'.",
-        "DATEDIFF": "Compare dates, or group by DATE_TRUNC('month', column).",
-        "DATE_DIFF": "Compare dates, or group by DATE_TRUNC('month', column).",
-        "IF": _CASE,
-        "IFNULL": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
-        "IIF": _CASE,
-        "MOD": "Write x - 10 * FLOOR(x/10).",
+        "DATE": "Write DATE(column), CAST(... AS DATE) or DATE '2024-01-31'.",
+        "DATE_ADD": _INTERVAL,
+        "DATE_SUB": _INTERVAL,
+        "DAYNAME": "Write DAYOFWEEK(column); Sunday is 0.",
+        "EPOCH": "Write DATE_DIFF('second', TIMESTAMP '1970-01-01 00:00:00', column).",
+        "MONTHNAME": "Write MONTH(column).",
         "NOW": _TODAY,
-        "NULLIF": "Write CASE WHEN x = 0 THEN NULL ELSE x END.",
         "PERCENTILE": _QUANTILE,
+        "POSITION": "Write CONTAINS(x, 'text') or LIKE.",
         "POWER": "Write x * x.",
         "RAND": _NOISY,
         "RANDOM": _NOISY,
-        "ROUND": "Round the result after it is returned, or write FLOOR.",
+        "REGEXP_MATCHES": "Write LIKE, CONTAINS or STARTS_WITH.",
         "SAFE_CAST": "Leave the cast out.",
         "SQRT": "Write STDDEV(x) for a deviation, or take roots of the result.",
-        "TRUNC": "Write FLOOR(x), or DATE_TRUNC('month', column).",
+        "STRFTIME": "Write DATE_TRUNC('month', column), or YEAR(column) and MONTH(column).",
         "TRY_CAST": "Leave the cast out.",
     }
 )
@@ -65,17 +59,22 @@ PART_HINTS: Mapping[str, str] = MappingProxyType(
 
 NODE_NAMES: Mapping[str, str] = MappingProxyType(
     {
+        "Add": "+",
         "CTE": "WITH",
         "Anonymous": "this function",
         "Coalesce": "COALESCE",
         "CountIf": "COUNT_IF",
         "CurrentDate": "CURRENT_DATE",
         "DPipe": "||",
+        "IntDiv": "//",
         "Join": "JOIN",
         "Mod": "the remainder %",
+        "NullSafeEQ": "IS NOT DISTINCT FROM",
+        "NullSafeNEQ": "IS DISTINCT FROM",
         "Pow": "a power",
         "Rand": "RANDOM()",
         "Star": "*",
+        "Sub": "-",
         "Subquery": "a subquery",
         "Select": "a subquery",
         "TryCast": "TRY_CAST",
@@ -87,27 +86,16 @@ NODE_NAMES: Mapping[str, str] = MappingProxyType(
 
 NODE_HINTS: Mapping[str, str] = MappingProxyType(
     {
-        "Abs": "Write CASE WHEN x < 0 THEN -x ELSE x END.",
         "AnyValue": "Group by the column and count.",
         "ApproxDistinct": "Write COUNT(DISTINCT unit) with the table's unit column.",
-        "Ceil": "Write -FLOOR(-x).",
-        "Coalesce": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
-        "CountIf": "Write COUNT(CASE WHEN ... THEN 1 END).",
         "CurrentDate": "Write the date itself, as in DATE '2024-01-31'.",
         "CurrentTimestamp": "Write the date itself, as in DATE '2024-01-31'.",
         "Distinct": "Only COUNT(DISTINCT unit) with the table's unit column is answered.",
         "Escape": "List the categories with IN.",
         "Exists": _MEMBER,
-        "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
-        "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
         "Join": "Write JOIN ... ON a.unit = b.unit.",
-        "Mod": "Write x - 10 * FLOOR(x/10).",
-        "NullSafeEQ": "Write = and IS NULL.",
-        "NullSafeNEQ": "Write <> and IS NULL.",
-        "Nullif": "Write CASE WHEN x = 0 THEN NULL ELSE x END.",
         "Pow": "Write x * x.",
         "Rand": "Noise is added for you.",
-        "Round": "Round the result after it is returned, or write FLOOR.",
         "Select": _SUBQUERY,
         "SetOperation": "Ask one question at a time.",
         "Star": "Name the columns; * stands only in COUNT(*) and in subqueries.",
@@ -129,28 +117,23 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "CURRENT_DATE": _TODAY,
         "CURRENT_TIMESTAMP": _TODAY,
         "DELETE": "Nothing but questions is answered.",
-        "DPIPE": "Texts are compared as they are; list the values with IN.",
         "ESCAPE": "List the categories with IN.",
-        "EXCEPT": "Ask one question at a time.",
-        "FETCH": "Write LIMIT.",
-        "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
-        "INTERSECT": "Ask one question at a time.",
-        "INTERVAL": "Compare with a date written out, as in DATE '2024-01-31'.",
-        "ISNULL": "Write IS NULL.",
+        "EXCEPT": _SETS,
+        "FETCH": _KEPT,
+        "INTERSECT": _SETS,
         "FULL": "Write JOIN, or LEFT JOIN with a public table.",
-        "MOD": "Write x - 10 * FLOOR(x/10).",
         "NATURAL": "Write JOIN ... USING (columns).",
-        "NOTNULL": "Write IS NOT NULL.",
         "RECURSIVE": "Write WITH name AS (SELECT ...), each using only earlier ones.",
         "VALUES": "Ask about a registered table.",
-        "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
-        "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
+        "OFFSET": _KEPT,
+        "OVER": "Over rows of people it would mix them: write SUM(COUNT(*)) OVER (...).",
         "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
         "TABLE_SAMPLE": "Questions are about the whole table.",
         "DATETIME": "Write TIMESTAMP '2024-01-31 12:00:00'.",
         "TIMESTAMPTZ": "Write TIMESTAMP '2024-01-31 12:00:00', without a zone.",
-        "UNION": "Ask one question at a time.",
+        "UNION": _SETS,
         "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
+        "XOR": "Write a <> b of two conditions.",
     }
 )
 """What to write instead of a kind of token."""

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.errors import UnsafeQuery, with_article
 from discreet.query.algebra import Expression, Literal
+from discreet.query.expression import parts_of
 from discreet.query.readers.hints import NODE_HINTS, NODE_NAMES, PART_HINTS
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Kind", "Reader", "Scope", "Typed", "missing", "only", "refuse", "where_in_text"]
+__all__ = [
+    "Kind",
+    "Reader",
+    "Scope",
+    "Typed",
+    "check_copies",
+    "missing",
+    "only",
+    "refuse",
+    "where_in_text",
+]
+
+_MOST_COPIED = 20_000
 
 
 class Kind(StrEnum):
@@ -129,3 +142,25 @@ def only(node: "Expr", *names: str) -> None:
             raise UnsafeQuery(
                 f"{part} in {_whole(node)} is not supported here{where_in_text(node)}. {hint}"
             )
+
+
+def check_copies(expression: Expression, copies: int, node: "Expr") -> None:
+    """Refuse to write an expression several times where that would make a question huge.
+
+    What is nested and written twice at each level doubles at each level.
+    >>> import sqlglot
+    >>> check_copies(Literal(True), 30_000, sqlglot.parse_one("CASE age WHEN 1 THEN 2 END"))
+    Traceback (most recent call last):
+    discreet.errors.UnsafeQuery: CASE stands for more than 20000 operations (line 1). \
+Nest less deeply, or compute the inner part in a subquery.
+    """
+    most, size = _MOST_COPIED // max(1, copies), 0
+    waiting: list[object] = [expression]
+    while waiting and size <= most:
+        size += 1
+        waiting += [part for part in parts_of(waiting.pop()) if not isinstance(part, str)]
+    if size > most:
+        raise UnsafeQuery(
+            f"{_construct(node)} stands for more than {_MOST_COPIED} operations"
+            f"{where_in_text(node)}. Nest less deeply, or compute the inner part in a subquery."
+        )

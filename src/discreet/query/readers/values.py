@@ -1,4 +1,4 @@
-"""How constants, arithmetic, CASE, FLOOR, LEAST, WIDTH_BUCKET and harmless casts are read.
+"""How constants, arithmetic, CASE, FLOOR, LEAST and WIDTH_BUCKET are read.
 Constants are folded exactly; a folded number that grows too long is refused.
 """
 
@@ -18,25 +18,37 @@ from discreet.query.algebra import (
     Extreme,
     Floor,
     Literal,
+    Negation,
 )
-from discreet.query.readers.moments import align, as_moment
-from discreet.query.readers.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
+from discreet.query.readers.moments import align
+from discreet.query.readers.typed import (
+    Kind,
+    Reader,
+    Scope,
+    Typed,
+    check_copies,
+    only,
+    refuse,
+    where_in_text,
+)
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["VALUES", "constant", "number"]
+__all__ = [
+    "VALUES",
+    "arithmetic",
+    "as_number",
+    "combine",
+    "common",
+    "constant",
+    "floor",
+    "number",
+    "united",
+]
 
 _LARGEST = 10**80
 _MOST_BUCKETS = 1_000_000
-_CASTS = {
-    Kind.INTEGER: "TINYINT SMALLINT INT BIGINT FLOAT DOUBLE DECIMAL",
-    Kind.NUMBER: "FLOAT DOUBLE DECIMAL",
-    Kind.TEXT: "TEXT VARCHAR",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.DATE: "DATE",
-    Kind.DATETIME: "TIMESTAMP",
-}
 
 
 def number(typed: Typed, node: "Expr", what: str) -> Typed:
@@ -96,10 +108,17 @@ def _paren(node: "Expr", scope: Scope) -> Typed:
 def _negative(node: "Expr", scope: Scope) -> Typed:
     only(node, "this")
     operand = number(scope.read(node.this), node, "the sign -")
-    return _combine("-", constant(Fraction(0), node), operand, node)
+    return combine("-", constant(Fraction(0), node), operand, node)
 
 
-def _combine(operator: str, left: Typed, right: Typed, node: "Expr") -> Typed:
+def combine(operator: str, left: Typed, right: Typed, node: "Expr") -> Typed:
+    """Arithmetic on two numbers; of two constants it is done here.
+
+    >>> import sqlglot
+    >>> two = Typed(Literal(Fraction(2)), Kind.INTEGER)
+    >>> combine("/", two, two, sqlglot.parse_one("2 / 2")).expression
+    Literal(value=Fraction(1, 1))
+    """
     if isinstance(left.expression, Literal) and isinstance(right.expression, Literal):
         first, second = left.expression.value, right.expression.value
         assert isinstance(first, Fraction)
@@ -121,9 +140,27 @@ _OPERATORS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 
 def _arithmetic(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "expression")
+    divisor = node.expression
+    if type(node).__name__ == "Div" and scope.level != "row":
+        divisor = _never_zero(divisor)
+    return arithmetic(scope.read(node.this), scope.read(divisor), node, scope)
+
+
+def _never_zero(divisor: "Expr") -> "Expr":
+    """NULLIF(x, 0) as x: a quotient of results is finite, whatever they are."""
+    inner = divisor
+    while type(inner).__name__ == "Paren":
+        inner = inner.this
+    if type(inner).__name__ != "Nullif" or type(inner.expression).__name__ != "Literal":
+        return divisor
+    zero = not inner.expression.args["is_string"] and float(inner.expression.this) == 0
+    return inner.this if zero else divisor
+
+
+def arithmetic(left: Typed, right: Typed, node: "Expr", scope: Scope) -> Typed:
+    """What a sum, a product or a quotient makes of its operands."""
     operator = _OPERATORS[type(node).__name__]
-    left = number(scope.read(node.this), node, operator)
-    right = number(scope.read(node.expression), node, operator)
+    left, right = number(left, node, operator), number(right, node, operator)
     if operator == "/":
         if right.expression == Literal(Fraction(0)):
             raise UnsafeQuery(f"division by zero{where_in_text(node)}. Divide by something else.")
@@ -132,12 +169,22 @@ def _arithmetic(node: "Expr", scope: Scope) -> Typed:
                 f"division by a column{where_in_text(node)} can fail on a row. Divide by a "
                 "constant, or divide aggregates: SUM(a) / SUM(b)."
             )
-    return _combine(operator, left, right, node)
+    return combine(operator, left, right, node)
 
 
 def _floor(node: "Expr", scope: Scope) -> Typed:
     only(node, "this")
-    operand = number(scope.read(node.this), node, "FLOOR")
+    return floor(number(scope.read(node.this), node, "FLOOR"), node)
+
+
+def floor(operand: Typed, node: "Expr") -> Typed:
+    """The largest whole number at most a number.
+
+    >>> import sqlglot
+    >>> age = Typed(Literal(Fraction(-5, 2)), Kind.NUMBER)
+    >>> floor(age, sqlglot.parse_one("FLOOR(-2.5)")).expression
+    Literal(value=Fraction(-3, 1))
+    """
     if isinstance(operand.expression, Literal):
         value = operand.expression.value
         assert isinstance(value, Fraction)
@@ -208,6 +255,8 @@ def _condition(node: "Expr", subject: Typed | None, scope: Scope) -> Expression:
 def _case(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "ifs", "default")
     subject = None if node.args.get("this") is None else scope.read(node.this)
+    if subject is not None:
+        check_copies(subject.expression, len(node.args["ifs"]), node)
     branches, results = [], []
     for branch in node.args["ifs"]:
         only(branch, "this", "true")
@@ -216,10 +265,36 @@ def _case(node: "Expr", scope: Scope) -> Typed:
         results.append(value)
     default = node.args.get("default")
     otherwise = Typed(Literal(None), Kind.NULL) if default is None else scope.read(default)
-    return Typed(Case(tuple(branches), otherwise.expression), _common([*results, otherwise], node))
+    expression = Case(tuple(branches), otherwise.expression)
+    values = [*results, otherwise]
+    return Typed(expression, common(values, node), united(values))
 
 
-def _common(results: list[Typed], node: "Expr") -> Kind:
+def united(results: list[Typed]) -> tuple[str, ...]:
+    """The keys of a value that is one of several; none if those of one are not known.
+
+    >>> united([Typed(Literal("new"), Kind.TEXT), Typed(Literal(None), Kind.NULL)])
+    ('new',)
+    """
+    keys: dict[str, None] = {}
+    for result in results:
+        value = result.expression.value if isinstance(result.expression, Literal) else None
+        own = (value,) if isinstance(value, str) else result.keys
+        if result.kind != Kind.NULL and not own:
+            return ()
+        keys |= dict.fromkeys(own)
+    return tuple(keys)
+
+
+def common(results: list[Typed], node: "Expr") -> Kind:
+    """The one kind of several values of which a row has one; NULL is of every kind.
+
+    >>> import sqlglot
+    >>> one = Typed(Literal(Fraction(1)), Kind.INTEGER)
+    >>> half = Typed(Literal(Fraction(1, 2)), Kind.NUMBER)
+    >>> common([one, half], sqlglot.parse_one("CASE WHEN a THEN 1 ELSE 0.5 END"))
+    <Kind.NUMBER: 'number'>
+    """
     kinds = {result.kind for result in results} - {Kind.NULL}
     if Kind.OPEN in kinds:
         raise UnsafeQuery(
@@ -236,26 +311,25 @@ def _common(results: list[Typed], node: "Expr") -> Kind:
     )
 
 
-def _cast(node: "Expr", scope: Scope) -> Typed:
-    only(node, "this", "to", "_type")
-    only(node.args["to"], "this")
-    target = node.args["to"].this.value
-    operand = scope.read(node.this)
-    if target in ("DATE", "TIMESTAMP"):
-        operand = as_moment(operand, Kind.DATE if target == "DATE" else Kind.DATETIME, node)
-    if target not in _CASTS.get(operand.kind, "").split():
-        raise UnsafeQuery(
-            f"CAST of {operand.kind.described} to {target}{where_in_text(node)} is not supported: "
-            "only casts that change nothing are. Use CASE or FLOOR, or leave the cast out."
-        )
-    return operand
+def as_number(operand: Typed, node: "Expr") -> Typed:
+    """A boolean as 1 and 0; NULL stays NULL.
+
+    >>> import sqlglot
+    >>> as_number(Typed(Literal(True), Kind.BOOLEAN), sqlglot.parse_one("TRUE")).expression
+    Literal(value=Fraction(1, 1))
+    """
+    truth = operand.expression
+    if isinstance(truth, Literal):
+        return constant(Fraction(bool(truth.value)), node)
+    check_copies(truth, 2, node)
+    branches = ((truth, Literal(Fraction(1))), (Negation(truth), Literal(Fraction(0))))
+    return Typed(Case(branches, Literal(None)), Kind.INTEGER)
 
 
 VALUES: Mapping[str, Reader] = MappingProxyType(
     {
         "Boolean": _boolean,
         "Case": _case,
-        "Cast": _cast,
         "Floor": _floor,
         "Greatest": _extreme,
         "Least": _extreme,

@@ -18,8 +18,9 @@ from discreet.schema.table import Table
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Relation", "Visible", "describe", "rename_taken"]
+__all__ = ["Relation", "Visible", "check_prefix", "describe", "rename_taken"]
 
+_SCHEMAS = ("main", "public")
 _LONGEST = 56  # a number may follow, and some engines keep 63 characters of a name
 _KINDS = MappingProxyType(
     {
@@ -149,8 +150,26 @@ def _field(column: Visible) -> str:
     return expression.name if isinstance(expression, Field) else ""
 
 
+def check_prefix(node: "Expr") -> str:
+    """The schema before a table's name, empty where there is none; it must be a usual one.
+
+    >>> import sqlglot
+    >>> check_prefix(sqlglot.parse_one("SELECT 1 FROM main.visits").find(sqlglot.exp.Table))
+    'main'
+    """
+    prefix = node.args.get("db")
+    name = "" if prefix is None else str(prefix.this)
+    if name and name.casefold() not in _SCHEMAS:
+        raise UnsafeQuery(
+            f"there is no schema {name[:60]!r}{where_in_text(node)}: tables are registered without "
+            "one. Write the table's name alone."
+        )
+    return name
+
+
 def _read_name(node: "Expr") -> tuple[str, str]:
-    only(node, "this", "table")
+    only(node, "this", "table", "db")
+    check_prefix(node)
     if type(node.this).__name__ != "Identifier":
         raise refuse(node.this)
     table = node.args.get("table")

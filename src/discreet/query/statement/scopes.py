@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Aggregate, Expression, Statistic, scans
-from discreet.query.readers.aggregates import aggregate, is_aggregate
+from discreet.query.readers.aggregates import aggregate, is_aggregate, spell_out
+from discreet.query.readers.casts import CASTS
+from discreet.query.readers.choices import CHOICES
 from discreet.query.readers.conditions import CONDITIONS
 from discreet.query.readers.dates import DATES
 from discreet.query.readers.naming import default_name
+from discreet.query.readers.rounding import ROUNDING
+from discreet.query.readers.spans import SPANS
+from discreet.query.readers.texts import TEXTS
 from discreet.query.readers.typed import Kind, Reader, Typed, missing, refuse, where_in_text
 from discreet.query.readers.values import VALUES
 from discreet.query.statement.relations import Relation
@@ -23,16 +28,25 @@ if TYPE_CHECKING:
 
 __all__ = ["ON_RESULTS", "ON_ROWS", "Results", "Rows", "Unit", "bare_name"]
 
-ON_ROWS: Mapping[str, Reader] = MappingProxyType({**VALUES, **CONDITIONS, **DATES})
+ON_ROWS: Mapping[str, Reader] = MappingProxyType(
+    {**VALUES, **CASTS, **CHOICES, **CONDITIONS, **DATES, **ROUNDING, **SPANS, **TEXTS}
+)
 """Every class of node, besides a column, that may stand on rows."""
 _VALUES_ON_RESULTS = (
-    "Add", "Boolean", "Cast", "Div", "Literal", "Mul", "Neg", "Null", "Paren", "Sub",
+    "Add", "Boolean", "Cast", "Coalesce", "Div", "Literal", "Mul", "Neg", "Null", "Paren", "Sub",
 )  # fmt: skip
 ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
-    {**{name: VALUES[name] for name in _VALUES_ON_RESULTS}, **CONDITIONS}
+    {**{name: ON_ROWS[name] for name in _VALUES_ON_RESULTS}, **CONDITIONS}
 )
 """Every class of node, besides keys and aggregates, that may stand on results."""
 
+_ON_ANSWER = "Results take + - * / and comparisons: apply it to the answer."
+_ON_ANSWERS = MappingProxyType(
+    {
+        "Cast": "Leave the cast out.",
+        "Nullif": "Write x / NULLIF(y, 0), or apply it to the answer.",
+    }
+)
 _OF_A_UNIT = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM)
 _OF_PRESENCE = ("Count", "Is")
 _INSTEAD = MappingProxyType(
@@ -172,6 +186,8 @@ class Results:
             return self._read_alias(node)
         if name in ON_RESULTS:
             return ON_RESULTS[name](node, self)
+        if name in ON_ROWS and any(map(is_aggregate, node.walk())):
+            raise refuse(node, _ON_ANSWERS.get(name, _ON_ANSWER))
         if name in ON_ROWS:
             raise refuse(node, "Put it into GROUP BY, or inside an aggregate.")
         raise refuse(node)
@@ -237,11 +253,13 @@ class Unit:
         raise refuse(node)
 
     def _aggregate(self, node: "Expr") -> Typed:
+        node = spell_out(node)
         typed = aggregate(node, self.rows)
         assert isinstance(typed.expression, Aggregate)
         statistic = typed.expression.statistic
         if statistic in _OF_A_UNIT:
-            whole = statistic is Statistic.SUM and self.rows.read(node.this).kind == Kind.INTEGER
+            counted = (Kind.INTEGER, Kind.BOOLEAN)
+            whole = statistic is Statistic.SUM and self.rows.read(node.this).kind in counted
             return replace(typed, kind=Kind.INTEGER) if whole else typed
         advice = _INSTEAD.get(statistic, "Only COUNT, SUM, MIN and MAX are computed for each unit.")
         raise UnsafeQuery(

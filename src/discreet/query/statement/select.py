@@ -27,7 +27,17 @@ from discreet.schema.names import sql_name
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Item", "Made", "condition", "items", "outputs", "read_keys", "resolve_term", "scope"]
+__all__ = [
+    "Item",
+    "Made",
+    "condition",
+    "grouped",
+    "items",
+    "outputs",
+    "read_keys",
+    "resolve_term",
+    "scope",
+]
 
 _MOST_COLUMNS = 100
 _ENDS = {"DP_INTERVAL_LOW": "low", "DP_INTERVAL_HIGH": "high"}
@@ -137,14 +147,36 @@ def _same(column: "Expr", other: "Expr", rows: Rows) -> bool:
     return meant_column.typed == rows.read(other)
 
 
+def grouped(group: "Expr", listed: tuple[Item, ...], rows: Rows) -> list["Expr"]:
+    """What GROUP BY names; ALL is every entry of the SELECT list that holds no aggregate.
+
+    >>> import sqlglot
+    >>> select = sqlglot.parse_one("SELECT a, COUNT(*) FROM t GROUP BY ALL")
+    >>> [node.name for node in grouped(select.args["group"], items(select.expressions), None)]
+    ['a']
+    """
+    only(group, "expressions", "all")
+    if not group.args.get("all"):
+        return [resolve_term(node, listed, rows) for node in group.expressions]
+    if group.expressions:
+        raise UnsafeQuery(
+            f"GROUP BY ALL{where_in_text(group)} takes nothing beside it. Write GROUP BY ALL, or "
+            "GROUP BY and the columns."
+        )
+    return [
+        item.node
+        for item in listed
+        if not item.interval and not any(map(is_aggregate, item.node.walk()))
+    ]
+
+
 def read_keys(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
     """The GROUP BY expressions, each once."""
     if group is None:
         return ()
-    only(group, "expressions")
     keys: dict[Expression, Typed] = {}
-    for node in group.expressions:
-        typed = rows.read(resolve_term(node, listed, rows))
+    for node in grouped(group, listed, rows):
+        typed = rows.read(node)
         if typed.is_constant:
             raise UnsafeQuery(
                 f"GROUP BY a constant{where_in_text(node)} makes one group. Leave it out."

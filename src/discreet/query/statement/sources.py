@@ -19,7 +19,13 @@ from discreet.query.algebra import (
 )
 from discreet.query.readers.naming import free_name
 from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
-from discreet.query.statement.relations import Relation, Visible, describe, rename_taken
+from discreet.query.statement.relations import (
+    Relation,
+    Visible,
+    check_prefix,
+    describe,
+    rename_taken,
+)
 from discreet.schema.column import nearest
 from discreet.schema.names import sql_name
 from discreet.schema.table import Table
@@ -85,11 +91,11 @@ def _read_source(node: "Expr", known: Known, subquery: Subquery) -> Relation:
         raise refuse(node, "Write FROM a JOIN b ON ... without parentheses around the join.")
     if kind != "Table":
         raise refuse(node, "Ask about a table by its name.")
-    only(node, "this", "alias")
+    only(node, "this", "alias", "db")
     if type(node.this).__name__ != "Identifier":
         raise refuse(node.this, "Ask about a table by its name.")
-    name = str(node.this.this)
-    if name.casefold() in known.queries:
+    name, prefix = str(node.this.this), check_prefix(node)
+    if name.casefold() in known.queries and not prefix:
         return known.queries[name.casefold()].give_alias(_alias(node) or name)
     tables = {name.casefold(): table for name, table in known.tables.items()}
     if name.casefold() not in tables:

@@ -15,7 +15,7 @@ from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_tex
 from discreet.query.statement.membership import join_members
 from discreet.query.statement.relations import Relation, Visible
 from discreet.query.statement.scopes import Rows, Unit
-from discreet.query.statement.select import Item, condition, items, resolve_term, scope
+from discreet.query.statement.select import Item, condition, grouped, items, scope
 from discreet.query.statement.sources import Known, from_clause
 from discreet.schema.names import any_name, sql_name
 from discreet.schema.table import Table
@@ -282,8 +282,7 @@ def _label(key: Typed) -> str:
 
 
 def _keys(group: "Expr", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
-    only(group, "expressions")
-    nodes = [resolve_term(node, listed, rows) for node in group.expressions]
+    nodes = grouped(group, listed, rows)
     further = [node for node in nodes if not _is_unit(node, rows.relation)]
     if len(further) == len(nodes):
         raise _refuse_without_unit(rows.relation, group, "a subquery grouped")

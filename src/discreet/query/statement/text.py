@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.readers.hints import FUNCTION_HINTS, TOKEN_HINTS
+from discreet.query.readers.spans import DIFFERENCE
 from discreet.schema.column import nearest
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["allow", "check_calls", "check_text", "tokens"]
+__all__ = ["allow", "check_calls", "check_text", "spell", "tokens"]
 
 _LARGEST_TEXT = 16_384
 _MOST_TOKENS = 3000
@@ -28,26 +29,33 @@ def _words(text: str) -> frozenset[str]:
 
 _ALLOWED = _words(
     "ALIAS AND ANTI ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT "
-    "DOT DOUBLE ELSE END EQ EXISTS FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN "
-    "INNER INT IS JOIN LEFT LIKE LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER ON OR ORDER_BY OUTER "
-    "PLUS R_PAREN SELECT SEMI SLASH SMALLINT STAR STRING TEXT THEN TIMESTAMP TRUE USING VAR "
-    "VARCHAR WHEN WHERE WITH"
+    "DIV DOT DOUBLE DPIPE ELSE END EQ EXISTS FALSE FILTER FLOAT FROM GROUP_BY GT GTE HAVING "
+    "IDENTIFIER ILIKE IN INNER INT INTERVAL IS JOIN LEFT LIKE LIMIT LT LTE L_PAREN MOD NEQ NOT "
+    "NULL NUMBER ON OR ORDER_BY OUTER PLUS R_PAREN SELECT SEMI SLASH SMALLINT STAR STRING TEXT THEN "
+    "TIMESTAMP TRUE USING VAR VARCHAR WHEN WHERE WITH"
 )
+_AS_FUNCTIONS = _words("LEFT REPLACE RIGHT")  # words of clauses that are functions before (
 
-# sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far.
-_BEFORE_PARENTHESIS = _ALLOWED - _words(
-    "ANTI BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT LEFT NULL NUMBER "
+# sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far;
+# DATE( does where it holds one name or text, so that none stands in another.
+_BEFORE_PARENTHESIS = (_ALLOWED | _AS_FUNCTIONS) - _words(
+    "ANTI BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT NULL NUMBER "
     "OUTER R_PAREN SEMI SMALLINT STRING TEXT TIMESTAMP TRUE VARCHAR WITH"
 )
+_IN_DATE = (["STRING", "R_PAREN"], ["VAR", "R_PAREN"], ["IDENTIFIER", "R_PAREN"])
 _FUNCTIONS = _words(
-    "AVG CAST CORR COUNT COVAR_POP COVAR_SAMP DATEPART DATE_PART DATE_TRUNC DAY DAYOFMONTH "
-    "DAYOFWEEK DAYOFYEAR DP_INTERVAL_HIGH DP_INTERVAL_LOW EXTRACT FLOOR GREATEST HOUR LEAST MAX "
-    "MEDIAN MIN MINUTE MODE MONTH PERCENTILE_CONT PERCENTILE_DISC QUANTILE QUANTILE_CONT "
-    "QUANTILE_DISC QUARTER REGR_INTERCEPT REGR_SLOPE SECOND STDDEV STDDEV_POP STDDEV_SAMP SUM "
-    "VARIANCE VARIANCE_POP VARIANCE_SAMP VAR_POP VAR_SAMP WEEK WEEKOFYEAR WIDTH_BUCKET YEAR"
+    "ABS AVG CAST CEIL CEILING CHAR_LENGTH COALESCE CONCAT CONTAINS CORR COUNT COUNTIF COUNT_IF "
+    "COVAR_POP COVAR_SAMP DATE DATEDIFF DATEPART DATE_DIFF DATE_PART DATE_TRUNC DAY DAYOFMONTH "
+    "DAYOFWEEK DAYOFYEAR DP_INTERVAL_HIGH DP_INTERVAL_LOW ENDS_WITH EXTRACT FLOOR GREATEST HOUR IF "
+    "IFNULL IIF ISODOW LCASE LEAST LEFT LEN LENGTH LOWER LTRIM MAKE_DATE MAX MEDIAN MIN MINUTE MOD "
+    "MODE MONTH NULLIF NVL PERCENTILE_CONT PERCENTILE_DISC QUANTILE QUANTILE_CONT QUANTILE_DISC "
+    "QUARTER REGR_INTERCEPT REGR_SLOPE REPLACE RIGHT ROUND RTRIM SECOND SIGN STARTS_WITH STDDEV "
+    "STDDEV_POP STDDEV_SAMP SUBSTR SUBSTRING SUM TO_DATE TRIM TRUNC UCASE UPPER VARIANCE "
+    "VARIANCE_POP VARIANCE_SAMP VAR_POP VAR_SAMP WEEK WEEKDAY WEEKOFYEAR WIDTH_BUCKET YEAR"
 )
-_AFTER_NUMBER = _words("COMMA DASH DCOLON EQ GT GTE LT LTE NEQ PLUS R_PAREN SLASH STAR")
+_AFTER_NUMBER = _words("COMMA DASH DCOLON DPIPE EQ GT GTE LT LTE MOD NEQ PLUS R_PAREN SLASH STAR")
 
+_DIFFERENCES = _words("DATEDIFF DATE_DIFF")
 _AS_ALIAS = _words("JOIN SELECT WITH")  # on the allow-list, but no names
 _AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
 
@@ -159,6 +167,9 @@ def _check_call(words: list["Token"], place: int) -> None:
     name = token.text.upper()
     if words[place + 1 : place + 2] == [] or words[place + 1].token_type.name != "L_PAREN":
         return
+    following = [word.token_type.name for word in words[place + 2 : place + 4]]
+    if token.token_type.name == "DATE" and following in _IN_DATE:
+        return
     if token.token_type.name not in _BEFORE_PARENTHESIS:
         hint = FUNCTION_HINTS.get(name, TOKEN_HINTS.get(token.token_type.name, _TYPES))
         raise UnsafeQuery(f"{name[:60]}( (line {token.line}) is not supported here. {hint}")
@@ -249,9 +260,15 @@ def _alias(words: list["Token"], place: int, names: frozenset[str]) -> None:
         )
 
 
-def _check_allowed(token: "Token", names: frozenset[str]) -> None:
+def _check_allowed(words: list["Token"], place: int, names: frozenset[str]) -> None:
+    token = words[place]
     kind = token.token_type.name
     if kind in _ALLOWED or token.text.casefold() in names:
+        return
+    following = [word.token_type.name for word in words[place + 1 : place + 2]]
+    if kind in _AS_FUNCTIONS and following == ["L_PAREN"]:
+        return
+    if kind == "ALL" and words[place - 1].token_type.name == "GROUP_BY":
         return
     hint = TOKEN_HINTS.get(kind, _other_hint(token.text))
     raise UnsafeQuery(f"{token.text[:60]} (line {token.line}) is not supported here. {hint}")
@@ -274,7 +291,7 @@ different people. Write JOIN ... ON a.unit = b.unit.
             _check_place(words, place)
         if token.token_type.name == "NUMBER":
             _number(token)
-        _check_allowed(token, known)
+        _check_allowed(words, place, known)
         _check_call(words, place)
     _joins(words)
 
@@ -301,6 +318,30 @@ def check_calls(words: list["Token"]) -> None:
                 f"{FUNCTION_HINTS.get(token.text.upper(), _TYPES)}"
             )
     _joins(words)
+
+
+def spell(words: list["Token"]) -> list["Token"]:
+    """Allowed tokens as the parser understands them: // is one sign, and DATE_DIFF is no function
+    that it knows, since it would take a third argument for a unit.
+
+    >>> [each.token_type.name for each in spell(tokens("SELECT a // 2"))]
+    ['SELECT', 'VAR', 'DIV', 'NUMBER']
+    """
+    from sqlglot.tokenizer_core import Token, TokenType
+
+    spelt: list[Token] = []
+    for place, token in enumerate(words):
+        kind, before = token.token_type.name, spelt[-1] if spelt else token
+        following = [word.token_type.name for word in words[place + 1 : place + 2]]
+        if kind == "SLASH" == before.token_type.name and token.start == before.end + 1:
+            spelt[-1] = Token(TokenType.DIV, "//", before.line, before.col, before.start, token.end)
+        elif token.text.upper() in _DIFFERENCES and following == ["L_PAREN"]:
+            spelt.append(
+                Token(TokenType.VAR, DIFFERENCE, token.line, token.col, token.start, token.end)
+            )
+        else:
+            spelt.append(token)
+    return spelt
 
 
 def _single(words: list["Token"], most_selects: int) -> list["Token"]:

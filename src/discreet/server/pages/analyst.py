@@ -176,6 +176,8 @@ def _count_left(plan: Asked, *accounts: Account) -> str:
     counts = []
     for account in accounts:
         remaining, (cost, _) = account.remaining, price(plan.cost, account.currency)
+        if not cost:
+            return "any number"
         counts.append(int((remaining.epsilon if remaining.rho is None else remaining.rho) / cost))
     return f"{min(counts):,}"
 

@@ -121,7 +121,7 @@ class StatementResult:
             rows.append(row)
         return rows
 
-    def buckets(self, confidence: Number) -> list[dict[str, Bucket]]:
+    def buckets(self, _: Number, /) -> list[dict[str, Bucket]]:
         """None: above several blocks nothing is chosen from buckets."""
         return [{} for _ in range(len(self))]
 
@@ -130,8 +130,8 @@ class StatementResult:
         """The columns whose intervals are simulated."""
         return tuple(self._spreads)
 
-    def is_bucketed(self, name: str) -> bool:
-        """Never."""
+    def is_bucketed(self, _: str, /) -> bool:
+        """Whether a column is chosen from buckets: none is, above several blocks."""
         return False
 
     def shown(self) -> tuple[Shown, ...]:
@@ -160,7 +160,7 @@ class StatementResult:
             return "with simulated 95% intervals"
         return "with 95% intervals" if name in self._widths(_CONFIDENCE) else "without intervals"
 
-    def counted(self, wanted: Plan) -> list[tuple[float, float]] | None:
+    def counted(self, _: Plan, /) -> list[tuple[float, float]] | None:
         """None: its blocks are answers of their own."""
         return None
 
