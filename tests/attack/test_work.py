@@ -92,9 +92,15 @@ KEPT = (
     "ELSE 0 END) = 1) p JOIN stays USING (who)",
 )
 """Whether one person has rows in a second table."""
+WINDOWS = (
+    "SELECT SUM(r) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY who ORDER BY x) AS r FROM visits "
+    "WHERE secret)",
+    "SELECT COUNT(*) FROM (SELECT x FROM visits QUALIFY LAG(x) OVER (PARTITION BY who ORDER BY "
+    "region) = x)",
+)
 
 
-@pytest.mark.parametrize("sql", KEPT)
+@pytest.mark.parametrize("sql", (*KEPT, *WINDOWS))
 def test_both_sides_are_read_whoever_is_in_one_of_them(duckdb_worlds, sql):
     work.check_work(
         lambda secret, text: work.duckdb_work(duckdb_worlds[secret], text),

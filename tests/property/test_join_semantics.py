@@ -20,7 +20,7 @@ from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.join_bench import Bench, decoded, draft, planned
-from support.join_cases import Writer, lookups, people, placed, schemas
+from support.join_cases import WINDOWS, Writer, lookups, people, placed, schemas
 from support.join_reference import rows_of
 from support.plan_reference import value_of
 
@@ -45,7 +45,7 @@ def as_declared(table, rows):
 def cases(draw):
     """Tables, a question without limits, and rows that keep what the schemas say."""
     tables = draw(schemas())
-    query = Writer(draw, tables).query(draw(st.sampled_from([1, 2, 2, 3])))
+    query = Writer(draw, tables, windows=WINDOWS[:6]).query(draw(st.sampled_from([1, 2, 2, 3])))
     query = replace(query, options=Options(max_rows_contributed=10**8))
     try:
         read(draft(query, tables))

@@ -24,6 +24,7 @@ from discreet.query.algebra import (
     Literal,
     Negation,
     Options,
+    Order,
     Output,
     PerUnit,
     Query,
@@ -31,6 +32,8 @@ from discreet.query.algebra import (
     Scan,
     Source,
     Statistic,
+    Window,
+    Windowed,
 )
 from discreet.schema.column import Column
 from discreet.schema.table import Table
@@ -134,11 +137,17 @@ class Shape:
 KINDS = {"n": "number", "c": "category", "f": "boolean", "m": "number", "d": "date"}
 
 
+BY_PLACE = ("row_number", "lag", "lead", "first_value", "last_value")
+WINDOWS = ("rank", "dense_rank", "count", "sum", "min", "max", *BY_PLACE)
+"""Functions of windows; those by place tell equal rows apart."""
+
+
 class Writer:
     """Writes sources and questions over the tables, every column under a name of its own."""
 
-    def __init__(self, draw: Any, tables: Tables) -> None:
+    def __init__(self, draw: Any, tables: Tables, *, windows: tuple[str, ...] = WINDOWS) -> None:
         self._draw = draw
+        self._windows = windows
         self._tables = tables
         self._count = 0
 
@@ -162,7 +171,8 @@ class Writer:
         """A private source."""
         if depth == 0:
             return self.scan(self.pick([*PRIVATE, *PRIVATE, "people"]))
-        form = self.pick(["own", "own", "lookup", "lookup", "first", "rows", "per", "per"])
+        forms = ["own", "own", "lookup", "lookup", "first", "rows", "per", "per", "windows"]
+        form = self.pick(forms)
         inner = self.source(depth - 1)
         if form == "rows":
             return self.rows(inner)
@@ -174,6 +184,8 @@ class Writer:
             return inner
         if form == "per":
             return self.per_unit(inner)
+        if form == "windows":
+            return self.windows(inner)
         return self.own(inner, self.source(self.pick([0, depth - 1])))
 
     def own(self, left: Shape, right: Shape) -> Shape:
@@ -304,6 +316,46 @@ class Writer:
         if having:
             source = Rows(source, Field(having), tuple((name, Field(name)) for name in kinds))
         return Shape(source, kinds, "unit")
+
+    def windows(self, inner: Shape) -> Shape:
+        """The same rows with a window or two; sometimes only the first rows."""
+        made: dict[str, tuple[Window, str]] = {}
+        for _ in range(self.pick([1, 2])):
+            made[self.fresh("w")] = self.window(inner)
+        where = self.condition(inner, 1) if self.pick([True, False, False]) else None
+        columns = tuple((name, window) for name, (window, _) in made.items())
+        kinds = {**inner.kinds, **{name: kind for name, (_, kind) in made.items()}}
+        source: Source = Windowed(inner.source, where, columns)
+        if self.pick([True, False]):
+            ranked = [Field(name) for name, (_, kind) in made.items() if kind == "number"]
+            test = Compare("<=", ranked[0], Literal(Fraction(1))) if ranked else None
+            source = Rows(source, test, tuple((name, Field(name)) for name in kinds))
+        return Shape(source, kinds, "unit")
+
+    def window(self, inner: Shape) -> tuple[Window, str]:
+        """One window, and the kind of its column."""
+        function = self.pick(self._windows)
+        kinds = ("number",) if function == "sum" else ("number", "date")
+        if function in ("lag", "lead", "first_value", "last_value", "count"):
+            kinds = ("number", "date", "category", "boolean")
+        fields, ordered = inner.named(*kinds), inner.named("number", "date")
+        ranks = function in ("row_number", "rank", "dense_rank")
+        if not fields or not ordered:
+            return Window("count", None, (), (), "all"), "number"
+        argument = None if ranks else self.pick(fields)
+        keys = inner.named("category", "boolean")
+        partition = (self.pick(keys),) if keys and self.pick([True, False, False]) else ()
+        directions = ["ascending", "descending"]
+        terms = tuple(
+            Order(self.pick(ordered), self.pick(directions)) for _ in range(self.pick([1, 2]))
+        )
+        frame = {"first_value": "all", "last_value": "all"}.get(function, "")
+        if function in ("count", "sum", "min", "max"):
+            frame = self.pick(["", "all"] + (["rows"] if "lag" in self._windows else []))
+        offset = self.pick([1, 2]) if function in ("lag", "lead") else 0
+        whole = function in ("rank", "dense_rank", "row_number", "count")
+        kind = "number" if whole or argument is None else inner.kinds[argument.name]
+        return Window(function, argument, partition, terms, frame, offset), kind
 
     def total(self, inner: Shape) -> Any:
         """An expression over aggregates of one unit's rows."""

@@ -7,7 +7,7 @@ templates with the lists of what is accepted, in both directions.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import cycle
+from itertools import cycle, product
 
 from discreet.query.statement.options import with_limits
 
@@ -725,6 +725,68 @@ def member_cases() -> Iterator[Case]:
     yield Case("LEFT JOIN of units", "n", totals, each, where=("n IS NULL", "n IS NULL"))
 
 
+APART = "q, t1, t60, i, h"
+"""Columns in which no two rows of a unit are equal: plain SQL leaves the order of equals open."""
+OVER = f"OVER (PARTITION BY who ORDER BY {{}}, {APART}{{}})"
+WINDOW = "(SELECT who, {} AS z, c, f FROM visits) AS r"
+
+
+def window_cases() -> Iterator[Case]:
+    """Windows over the rows of one unit."""
+    sums = (ROWS, _asked("SUM(z)"), _asked("VAR_POP(z)"))
+    for column in ORDERED:
+        for call in ("ROW_NUMBER()", "RANK()", "LAG(j)", "LEAD(i, 2)"):
+            for order in (column, f"{column} DESC"):
+                inner = WINDOW.format(f"{call} {OVER.format(order, '')}")
+                yield Case("window", column, sums, inner, keys=(("c", "c"),))
+        for call in (
+            "RANK()",
+            "DENSE_RANK()",
+            "COUNT(*)",
+            "COUNT(i)",
+            "SUM(j)",
+            "MAX(h)",
+            "MIN(k)",
+        ):
+            inner = WINDOW.format(f"{call} OVER (PARTITION BY who ORDER BY {column})")
+            yield Case("window with peers", column, sums, inner)
+    for column in NUMBERS:
+        inner = WINDOW.format(f"{column} - LAG({column}) {OVER.format(column, '')}")
+        yield Case("gap", column, sums, inner, keys=(("f", "f"),))
+        for frame in ("", " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"):
+            inner = WINDOW.format(f"SUM({column}) {OVER.format('d', frame)}")
+            yield Case("running sum", column, sums, inner, keys=(("c", "c"),))
+    for column in (*KNOWN, "p"):
+        inner = WINDOW.format(f"COUNT(*) OVER (PARTITION BY who, {column})")
+        yield Case("window of keys", column, sums, inner, keys=(("z", "z"),))
+    whole = "BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    frames = (("FIRST", ""), ("LAST", f" ROWS {whole}"), ("LAST", f" RANGE {whole}"))
+    for column, (end, frame) in product(KNOWN, frames):
+        inner = WINDOW.format(f"{end}_VALUE({column}) {OVER.format('j', frame)}")
+        yield Case("first and last", column, COUNTED, inner, keys=(("z", "z"),))
+
+
+def first_cases() -> Iterator[Case]:
+    """Rows that are chosen by windows, and the days between rows."""
+    sums = (*COUNTED, _asked("SUM(i)"))
+    for order in ("d", "h DESC", "j"):
+        firsts = f"SELECT DISTINCT ON (who) who, i, c FROM visits ORDER BY who, {order}, {APART}"
+        yield Case("DISTINCT ON", order, sums, f"({firsts}) AS r", keys=(("c", "c"),))
+    firsts = f"SELECT DISTINCT ON (who, c) who, i, c FROM visits ORDER BY {{}}i DESC, {APART}"
+    for asked in ("who, ", "who, c, "):
+        plain = f"({firsts.format('who, c, ')}) AS r"
+        yield Case("DISTINCT ON", "c", sums, f"({firsts.format(asked)}) AS r", plain_source=plain)
+    numbered = f"ROW_NUMBER() {OVER.format('d DESC', '')}"
+    shown = f"SELECT who, i, c, {numbered} AS n FROM visits WHERE j > 1 QUALIFY n <= 2 AND i > 3"
+    yield Case("QUALIFY", "c", sums, f"({shown}) AS r", keys=(("c", "c"),))
+    counted = "COUNT(*) OVER (PARTITION BY who) = 2"
+    hidden = f"SELECT who, i FROM visits QUALIFY {numbered} = 1 OR {counted}"
+    yield Case("QUALIFY", "i", sums, f"({hidden}) AS r")
+    gap = f"SELECT who, DATE_DIFF('day', LAG(d) {OVER.format('d', '')}, d) AS z FROM visits"
+    for inner in (gap, f"SELECT who, MAX(z) AS z FROM ({gap}) GROUP BY who"):
+        yield Case("days between", "d", (*COUNTED, _asked("SUM(z)")), f"({inner}) AS r")
+
+
 def result_cases() -> Iterator[Case]:
     """What is computed from noisy results leaves the exact integers as they are."""
     n = "a0"
@@ -812,6 +874,8 @@ def cases() -> list[Case]:
         *source_cases(),
         *subquery_cases(),
         *member_cases(),
+        *window_cases(),
+        *first_cases(),
         *result_cases(),
         *option_cases(),
     ]

@@ -92,8 +92,8 @@ CLAUSES = [
     ),
     ("SELECT COUNT(*) AS region FROM visits GROUP BY visits.region", "is also a column"),
     ("SELECT COUNT(*) AS Age, age + 1 AS a FROM visits GROUP BY 2, visits.age", "is also a column"),
-    ("SELECT COUNT(*) FROM visits QUALIFY 1 = 1", "QUALIFY (line 1)"),
-    ("SELECT COUNT(*) OVER () FROM visits", "OVER (line 1)"),
+    ("SELECT COUNT(*) FROM visits QUALIFY 1 = 1", "QUALIFY in SELECT"),
+    ("SELECT COUNT(*) OVER () FROM visits", "it stands in a subquery without GROUP BY"),
     ("SELECT COUNT(*) FROM visits WINDOW w AS ()", "WINDOW"),
     (
         "SELECT COUNT(DISTINCT patient_id) FILTER (WHERE age > 1) FROM visits",

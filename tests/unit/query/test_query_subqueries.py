@@ -274,7 +274,7 @@ REFUSED = [
     ("SELECT DISTINCT code FROM codes", "Leave GROUP BY and DISTINCT out"),
     ("SELECT DISTINCT *, age FROM visits", "* is not supported"),
     ("SELECT age FROM visits UNION SELECT age FROM visits", "UNION (line 1)"),
-    ("SELECT age, ROW_NUMBER() OVER () AS r FROM visits", "ROW_NUMBER() (line 1)"),
+    ("SELECT age, ROW_NUMBER() OVER () AS r FROM visits", "ROW_NUMBER OVER (line 1) without the unit"),
     ("SELECT 1 AS one FROM visits", "a constant as a column"),
     ("SELECT NULL AS one FROM visits", "a constant as a column"),
     ("SELECT 1 + 1 AS one FROM visits GROUP BY patient_id", "a constant as a column"),

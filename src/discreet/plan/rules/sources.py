@@ -10,9 +10,20 @@ from math import isqrt, prod
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.rules.derived import Aggregated, allow_missing, column_of, without_aggregates
+from discreet.plan.rules.windows import window_value
 from discreet.plan.sql.dialects import Dialect, dialect_of, join_relations, quote_column
 from discreet.plan.sql.expressions import Scope, bounded, condition
-from discreet.query.algebra import Compare, Expression, Field, Join, PerUnit, Rows, Scan, Source
+from discreet.query.algebra import (
+    Compare,
+    Expression,
+    Field,
+    Join,
+    PerUnit,
+    Rows,
+    Scan,
+    Source,
+    Windowed,
+)
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
@@ -84,11 +95,16 @@ def _names(rows: Rowset) -> list[str]:
     return names if rows.unit is None else ['"$unit"', *names]
 
 
+def _hash_order(rows: Rowset, unit: str, dialect: Dialect) -> list[str]:
+    """An order in which only rows that are equal in all columns are equal."""
+    texts = [dialect.column_text(column) for column in rows.columns]
+    return [dialect.hash_texts(unit, texts, "'|'"), *_names(rows)]
+
+
 def _first_rows(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
     """The first rows of each partition, by a hash of it and of all lattice values."""
-    texts = [dialect.column_text(column) for column in rows.columns]
     names = _names(rows)
-    order = ", ".join([dialect.hash_texts(partition[0], texts, "'|'"), *names])
+    order = ", ".join(_hash_order(rows, partition[0], dialect))
     ranked = (
         f"SELECT {', '.join(names)}, row_number() OVER (PARTITION BY {', '.join(partition)} "
         f'ORDER BY {order}) AS "$place" FROM {dialect.derived(rows.select, "every")}'
@@ -117,6 +133,8 @@ class _Reader:
                 return self._rows(source)
             case PerUnit():
                 return self._per_unit(source)
+            case Windowed():
+                return self._windowed(source)
 
     def _scan(self, scan: Scan) -> Rowset:
         table, relation = self.tables[scan.table]
@@ -201,6 +219,33 @@ class _Reader:
             select=select,
             columns=tuple(column for column, _ in columns),
             rows_per_unit=rows,
+            work=inner.work + rows,
+        )
+
+    def _windowed(self, windowed: Windowed) -> Rowset:
+        """The same rows of each unit with a column for each window, of which each sees the rows of
+        one unit: so a row depends on the rows of its own unit alone.
+        """
+        inner = self.read(windowed.source)
+        if inner.unit is None or inner.rows_per_unit is None:
+            raise UnsafeQuery(
+                "a window is over the rows of a unit, which nothing bounds here. Join on the "
+                "declared key of a public table. Nothing was charged."
+            )
+        scope, rows = self._scope(inner.columns), inner.rows_per_unit
+        ties = _hash_order(inner, '"$unit"', self.dialect)
+        made = [
+            (column_of(name, value), value.sql)
+            for name, window in windowed.columns
+            for value in [window_value(window, scope, rows=rows, ties=ties)]
+        ]
+        listed = [*_names(inner), *(f'{sql} AS "{column.name}"' for column, sql in made)]
+        source = self.dialect.derived(inner.select, "rows")
+        where = self._where(windowed.where, inner.columns)
+        return replace(
+            inner,
+            select=f"SELECT {', '.join(listed)} FROM {source}{where}",
+            columns=(*inner.columns, *(column for column, _ in made)),
             work=inner.work + rows,
         )
 

@@ -10,6 +10,7 @@ _QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _SUBQUERY = "A subquery stands after FROM or JOIN, or in WITH; write a join with it."
 _MEMBER = "It stands in WHERE: unit IN (SELECT ...) or EXISTS (SELECT ...)."
+_WINDOW = "Over rows it stands in a subquery without GROUP BY: OVER (PARTITION BY unit ORDER BY x)."
 _INTERVAL = "Write an interval beside a constant: DATE '2024-01-31' + INTERVAL 7 DAY."
 _SETS = "Aggregate the rows of people on each side first: COUNT(*), SUM(x)."
 _KEPT = "Which rows it keeps would depend on the rows of other people. Filter with WHERE."
@@ -49,7 +50,7 @@ PART_HINTS: Mapping[str, str] = MappingProxyType(
     {
         "distinct": "Write GROUP BY the columns.",
         "offset": "Write ORDER BY and LIMIT.",
-        "qualify": "Write HAVING.",
+        "qualify": "It stands in a subquery, beside windows over the rows of one unit.",
         "query": _MEMBER,
         "recursive": "Write WITH name AS (SELECT ...), each using only earlier ones.",
         "with_": "Write WITH once, at the start of the question.",
@@ -102,7 +103,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "Subquery": _SUBQUERY,
         "TryCast": "Leave the cast out.",
         "Tuple": "Compare the columns one by one.",
-        "Window": "Order and limit the result with ORDER BY and LIMIT.",
+        "Window": _WINDOW,
     }
 )
 """What to write instead of a class of parsed node."""
@@ -126,7 +127,6 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "RECURSIVE": "Write WITH name AS (SELECT ...), each using only earlier ones.",
         "VALUES": "Ask about a registered table.",
         "OFFSET": _KEPT,
-        "OVER": "Over rows of people it would mix them: write SUM(COUNT(*)) OVER (...).",
         "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
         "TABLE_SAMPLE": "Questions are about the whole table.",
         "DATETIME": "Write TIMESTAMP '2024-01-31 12:00:00'.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.query import algebra
-from discreet.query.algebra import Expression, Field, Literal, PerUnit, Source
+from discreet.query.algebra import Expression, Field, Junction, Literal, PerUnit, Source
 from discreet.query.readers.aggregates import is_aggregate
 from discreet.query.readers.naming import default_name, free_name
 from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
@@ -17,6 +17,7 @@ from discreet.query.statement.relations import Relation, Visible
 from discreet.query.statement.scopes import Rows, Unit
 from discreet.query.statement.select import Item, condition, grouped, items, scope
 from discreet.query.statement.sources import Known, from_clause
+from discreet.query.statement.windows import read_firsts, read_windows, settle_aliases
 from discreet.schema.names import any_name, sql_name
 from discreet.schema.table import Table
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["common_tables", "subquery"]
 
 _LONGEST = 56
-_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "distinct")
+_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "distinct", "qualify")
 _REASONS = {
     "order": "Its order has no effect: order the result of the question.",
     "limit": "Which rows it keeps would depend on the rows of other people. Filter with WHERE.",
@@ -100,13 +101,15 @@ def subquery(select: "Expr", known: Known) -> Relation:
     >>> subquery(select, Known({"t": Table("t", unit="id")})).units[0].name
     'id'
     """
+    distinct = select.args.get("distinct")
+    first = distinct is not None and distinct.args.get("on") is not None
     for part, reason in _REASONS.items():
-        if select.args.get(part):
+        if select.args.get(part) and not (first and part == "order"):
             word = {"order": "ORDER BY", "with_": "WITH"}.get(part, part.upper())
             raise UnsafeQuery(
                 f"{word} in a subquery{where_in_text(select)} is not supported. {reason}"
             )
-    only(select, *_PARTS)
+    only(select, *_PARTS, *(["order"] if first else []))
     clause = select.args.get("where")
     rows = join_members(from_clause(select, known, subquery), clause, known, subquery)
     listed = items(select.expressions)
@@ -117,11 +120,38 @@ def subquery(select: "Expr", known: Known) -> Relation:
             f"HAVING in a subquery without GROUP BY{where_in_text(having)} mixes people before "
             "noise is added. GROUP BY the unit, or put the condition into WHERE."
         )
-    if select.args.get("distinct"):
+    if select.args.get("qualify") is not None or first:
+        if group is not None:
+            raise UnsafeQuery(
+                f"QUALIFY or DISTINCT ON with GROUP BY{where_in_text(select)} is not supported. "
+                "GROUP BY in a subquery, and choose rows outside of it."
+            )
+    elif distinct is not None:
         return _per_unit(listed, rows, where, _distinct(select, listed, rows))
     if group is None:
-        return _filter_rows(listed, rows, where)
+        windows = read_windows(select, listed, rows)
+        kept = read_firsts(select, listed, windows) if first else None
+        if not windows.named:
+            if select.args.get("qualify") is not None:
+                raise UnsafeQuery(
+                    f"QUALIFY without a window{where_in_text(select)}. Put its condition into "
+                    "WHERE."
+                )
+            return _filter_rows(listed, rows, where)
+        return _filter_rows(listed, *_keep_rows(select, listed, windows.apply(where), kept))
     return _per_unit(listed, rows, where, _keys(group, listed, rows), having)
+
+
+def _keep_rows(
+    select: "Expr", listed: tuple[Item, ...], rows: Rows, first: Expression | None
+) -> tuple[Rows, Expression | None]:
+    """The condition on windows: that of DISTINCT ON, that of QUALIFY, or both, or none."""
+    qualify = select.args.get("qualify")
+    if qualify is None:
+        return rows, first
+    chosen = condition(qualify, settle_aliases(qualify, listed, rows))
+    both = tuple(part for part in (first, chosen) if part is not None)
+    return rows, Junction("and", both) if len(both) > 1 else (both or (None,))[0]
 
 
 def _filter_rows(listed: tuple[Item, ...], rows: Rows, where: Expression | None) -> Relation:
@@ -174,7 +204,8 @@ def _star(item: Item, relation: Relation) -> list[Visible] | None:
 
 
 def _compute(item: Item, rows: Rows) -> Typed:
-    if any(is_aggregate(part) for part in item.node.walk()):
+    inside = item.node.walk(prune=lambda node: id(node) in rows.settled)
+    if any(is_aggregate(part) for part in inside):
         raise _refuse_aggregate(item)
     return _usable(rows.read(item.node), item)
 
