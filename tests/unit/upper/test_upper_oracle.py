@@ -103,7 +103,8 @@ STATEMENTS = {
     "in parentheses": "(SELECT region, COUNT(*) FROM visits GROUP BY region) UNION ALL "
     "(SELECT 'all', COUNT(*) FROM visits)",
     "from first": "FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region) AS q",
-    "texts of dates": "SELECT STRFTIME(day, '%Y-%m') AS m, COUNT(*) FROM visits GROUP BY 1 ORDER BY m",
+    "texts of dates": "SELECT STRFTIME(day, '%Y-%m') AS m, COUNT(*) FROM visits GROUP BY 1 "
+    "ORDER BY m",
     "texts of dates, by month": "SELECT STRFTIME(day, '%b %Y') AS m, SUM(age) FROM visits "
     "GROUP BY STRFTIME(day, '%b %Y')",
     "keys alone": "SELECT DISTINCT region FROM visits",
