@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Statement", "read_statement"]
 
 _LINE = re.compile(r" \(line \d+[^)]*\)")
+_WORD = re.compile(r"[A-Z][A-Z_]+\b|[a-z_]+(?= \(line)")
 _SCHEMAS = ("main", "public")
 
 
@@ -102,7 +103,8 @@ def _split(text: str, tables: Mapping[str, Table], refusal: str) -> Statement:
         shared, node = read_tree(text)
     except UnsafeQuery:
         raise _Unsplit from None
-    splitter = _Splitter(tables, shared.limits)
+    word = _WORD.match(refusal)
+    splitter = _Splitter(tables, shared.limits, word.group(0).upper() if word else "")
     try:
         above = splitter.read(node, {})
         upper = read_query(above, {})
@@ -121,6 +123,7 @@ class _Splitter:
 
     tables: Mapping[str, Table]
     limits: str
+    word: str  # with which the refusal of the whole text as one question begins
     blocks: list[Asked] = field(default_factory=list)
 
     def read(self, node: "Expr", names: _Names) -> "Expr":
@@ -301,6 +304,8 @@ class _Splitter:
                 if first:
                     return None
                 named = "is a word of SQL" in str(refusal)
+                if self.word and self.word in text.upper() and not named:
+                    raise _Unsplit from None  # refused for the same word, whose line is known
                 raise UnsafeQuery(_LINE.sub("", str(second if named else refusal))) from None
         asked = [block.query for block in self.blocks]
         if query in asked:
