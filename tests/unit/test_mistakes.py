@@ -350,18 +350,6 @@ QUESTIONS = {
         r"Write (an integer) on both sides",
         lambda _: f"{COUNT} WHERE age = 30",
     ),
-    "a word of SQL as a name": Question(
-        "SELECT COUNT(*) AS rows FROM visits",
-        r'Write (AS "\w+")',
-        lambda step: f"SELECT COUNT(*) {step} FROM visits",
-    ),
-    "a word of SQL to order by": Question(
-        'SELECT region, COUNT(*) AS "rows" FROM visits GROUP BY region ORDER BY rows',
-        r'stands in double quotes: ("\w+")',
-        lambda step: (
-            f'SELECT region, COUNT(*) AS "rows" FROM visits GROUP BY region ORDER BY {step}'
-        ),
-    ),
     "another statement": Question("DELETE FROM visits", r"starts with (SELECT)", lambda _: COUNT),
     "a comma too many": Question(
         "SELECT COUNT(*) AS n, FROM visits WHERE", r"(Check commas)", lambda _: COUNT
@@ -809,13 +797,6 @@ ODD_QUESTIONS = {
         'ON a."select" = "from"."select"',
         r"Add ON (.+?)\. Nothing",
         'SELECT COUNT(*) AS n FROM "order" AS a JOIN "order" AS "from" ON {}',
-    ),
-    "a subquery without the unit": (
-        'SELECT AVG(n) AS m FROM (SELECT "where", COUNT(*) AS n FROM "order" '
-        'GROUP BY "where") AS s',
-        r"Add (\S+) to its GROUP BY",
-        'SELECT AVG(n) AS m FROM (SELECT "where", COUNT(*) AS n FROM "order" '
-        'GROUP BY "where", {}) AS s',
     ),
 }  # fmt: skip
 

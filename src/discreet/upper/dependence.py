@@ -94,6 +94,7 @@ class _Place:
 def shape_of(query: Query, blocks: Sequence[Shape]) -> Shape:
     """The columns of a query over blocks of these shapes.
 
+    >>> from discreet.upper.tree import Item, Named
     >>> n = Dependence(noisy=True, terms=(((0, "n"), Fraction(1)),))
     >>> block = Named(Block(0), "q")
     >>> half = Operate("/", (Column("n"), Number("2")))

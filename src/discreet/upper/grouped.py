@@ -11,11 +11,23 @@ from discreet.query.readers.naming import free_name
 from discreet.query.readers.typed import only, where_in_text
 from discreet.query.statement.ranking import ordinal
 from discreet.upper.functions import AGGREGATES, RANKED, spell
+from discreet.upper.labels import date_key, label_key
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Parted", "QUERIES", "group_terms", "is_aggregated", "part_grouped"]
+__all__ = [
+    "Parted",
+    "QUERIES",
+    "alias_of",
+    "group_terms",
+    "is_aggregated",
+    "name_of",
+    "part_grouped",
+    "plain",
+    "resolve_term",
+    "text_of",
+]
 
 QUERIES = ("Select", "Union", "Except", "Intersect")
 """The classes of nodes that are whole queries."""
@@ -53,7 +65,7 @@ def is_aggregated(select: "Expr") -> bool:
 
 def group_terms(select: "Expr") -> "list[Expr]":
     """What a SELECT groups by: positions, names of its columns and ALL are resolved."""
-    items = [_plain(item) for item in select.expressions]
+    items = [plain(item) for item in select.expressions]
     group = select.args.get("group")
     if group is None:
         if select.args.get("distinct") is None or any(True for item in items for _ in _find(item)):
@@ -64,20 +76,16 @@ def group_terms(select: "Expr") -> "list[Expr]":
         raise UnsafeQuery(f"GROUP BY ALL{where_in_text(group)} stands alone. Leave the rest out.")
     if group.args.get("all"):
         return [item for item in items if not any(True for _ in _find(item))]
-    terms = []
-    for term in group.expressions:
-        if type(term).__name__ in ("Rollup", "Cube", "GroupingSets"):
-            raise UnsafeQuery(
-                f"{type(term).__name__.upper()} over rows of people{where_in_text(term)} is not "
-                "supported. Ask for each of its groupings, and join them with UNION ALL."
-            )
-        place = ordinal(term, len(items))
-        aliased = [item for item in select.expressions if _alias(item) and _names(term, item)]
-        if place is not None:
-            terms.append(items[place])
-        else:
-            terms.append(_plain(aliased[0]) if aliased else term)
-    return terms
+    return [resolve_term(select, term) for term in group.expressions]
+
+
+def resolve_term(select: "Expr", term: "Expr") -> "Expr":
+    """What a term of GROUP BY stands for: an entry of the SELECT list, or itself."""
+    place = ordinal(term, len(select.expressions))
+    if place is not None:
+        return plain(select.expressions[place])
+    aliased = [item for item in select.expressions if alias_of(item) and _names(term, item)]
+    return plain(aliased[0]) if aliased else term
 
 
 def part_grouped(select: "Expr") -> Parted:
@@ -97,24 +105,32 @@ def part_grouped(select: "Expr") -> Parted:
 class _Parting:
     """The columns of the question so far, and what stands for them above."""
 
-    __slots__ = ("_aliases", "_keys", "_made", "_named", "_select", "_used")
+    __slots__ = ("_aliases", "_keys", "_labelled", "_made", "_named", "_select", "_used")
 
     def __init__(self, select: "Expr") -> None:
         self._select = select
         self._used: list[str] = []
         self._made: list[tuple[str, Expr]] = []  # the columns of the question
         self._named: dict[str, str] = {}  # what is released, as text, and its column
+        self._labelled: dict[str, tuple[Expr, str]] = {}  # texts of dates, and these as text
         self._keys = group_terms(select)
-        self._aliases = [_alias(item) for item in select.expressions if _alias(item)]
+        self._aliases = [alias_of(item) for item in select.expressions if alias_of(item)]
 
     def part(self) -> Parted:
         from sqlglot import expressions as trees
 
         select = self._select
         reserved = self._aliases
-        aliases = {_text(_plain(item)): _alias(item) for item in select.expressions if _alias(item)}
+        aliases = {
+            text_of(plain(item)): alias_of(item) for item in select.expressions if alias_of(item)
+        }
         for key in self._keys:
-            self._release(key, aliases, reserved)
+            dated = date_key(key)
+            if dated is None:
+                self._release(key, aliases, reserved)
+            else:
+                self._labelled[text_of(key)] = (key, text_of(dated))
+                self._release(dated, {}, [*reserved, *aliases.values()])
         places = [*select.expressions, *(select.args.get(part) for part in _ABOVE)]
         for place in places:
             for found in _find(place):
@@ -138,15 +154,16 @@ class _Parting:
             ],
         )
         if self._keys:
-            group = trees.Group(expressions=[key.copy() for key in self._keys])
+            keys = [date_key(key) or key.copy() for key in self._keys]
+            group = trees.Group(expressions=keys)
             question.set("group", group)
         return Parted(question, self._above(), lists_keys)
 
     def _release(self, node: "Expr", aliases: dict[str, str], reserved: list[str]) -> None:
-        text = _text(node)
+        text = text_of(node)
         if text in self._named:
             return
-        name = aliases.get(text) or free_name(_name(node), [*self._used, *reserved])
+        name = aliases.get(text) or free_name(name_of(node), [*self._used, *reserved])
         self._used.append(name)
         self._named[text] = name
         self._made.append((name, node))
@@ -158,9 +175,9 @@ class _Parting:
         items = []
         names: list[str] = []
         for item in select.expressions:
-            name = free_name(_alias(item) or _name(_plain(item)), names)
+            name = free_name(alias_of(item) or name_of(plain(item)), names)
             names.append(name)
-            items.append(trees.alias_(self._raise(_plain(item)), name, quoted=not _is_plain(name)))
+            items.append(trees.alias_(self._raise(plain(item)), name, quoted=not _is_plain(name)))
         above = trees.Select(expressions=items)
         having = select.args.get("having")
         if having is not None:
@@ -182,9 +199,9 @@ class _Parting:
     def _resolve(self, node: "Expr") -> "Expr":
         """A condition in which names of the SELECT list stand for what they name."""
         listed = {
-            _alias(item).casefold(): _plain(item)
+            alias_of(item).casefold(): plain(item)
             for item in self._select.expressions
-            if _alias(item)
+            if alias_of(item)
         }
         released = {name.casefold() for name in self._named.values()}
 
@@ -201,9 +218,13 @@ class _Parting:
         """The node with the columns of the question in the place of keys and aggregates."""
         from sqlglot import expressions as trees
 
-        known = self._named.get(_text(node))
+        known = self._named.get(text_of(node))
         if known is not None:
             return trees.column(trees.to_identifier(known, quoted=True))
+        if text_of(node) in self._labelled:
+            key, dated = self._labelled[text_of(node)]
+            column = trees.column(trees.to_identifier(self._named[dated], quoted=True))
+            return label_key(key, column)
         if type(node).__name__ in (*QUERIES, "Subquery"):
             return node.copy()
         changed = node.copy()
@@ -266,14 +287,16 @@ def _is_aggregate(node: "Expr") -> bool:
     return name in AGGREGATES or name in RANKED or name in _PRIVATE
 
 
-def _plain(item: "Expr") -> "Expr":
+def plain(item: "Expr") -> "Expr":
+    """An entry of a SELECT list without its alias and parentheses."""
     inner: Expr = item.this if type(item).__name__ == "Alias" else item
     while type(inner).__name__ == "Paren":
         inner = inner.this
     return inner
 
 
-def _alias(item: "Expr") -> str:
+def alias_of(item: "Expr") -> str:
+    """The alias of an entry of a SELECT list; empty without one."""
     return str(item.args["alias"].this) if type(item).__name__ == "Alias" else ""
 
 
@@ -286,12 +309,12 @@ def _bare(node: "Expr") -> str:
 
 def _names(term: "Expr", item: "Expr") -> bool:
     """Whether a term of GROUP BY is the alias of an item that is not a column of that name."""
-    return _bare(term).casefold() == _alias(item).casefold()
+    return _bare(term).casefold() == alias_of(item).casefold()
 
 
-def _text(node: "Expr") -> str:
+def text_of(node: "Expr") -> str:
     """A node as text by which equal ones are known: without capitals and tables of names."""
-    changed = _plain(node).copy()
+    changed = plain(node).copy()
     for inner in list(changed.walk()):
         if type(inner).__name__ == "Column":
             inner.set("table", None)
@@ -304,15 +327,15 @@ def _text(node: "Expr") -> str:
     return str(changed.sql(comments=False))
 
 
-def _name(node: "Expr") -> str:
+def name_of(node: "Expr") -> str:
     """What a released column without an alias is called."""
     kind = type(node).__name__
     if kind == "Column" and type(node.this).__name__ == "Identifier":
         return str(node.this.this)
     if kind in ("Window", "Filter", "WithinGroup", "Paren"):
-        return _name(node.this)
+        return name_of(node.this)
     if kind in ("Cast", "TryCast"):
-        return _name(node.this)
+        return name_of(node.this)
     if kind == "Anonymous":
         first = node.expressions[0] if node.expressions else None
         head = str(node.this).lower()

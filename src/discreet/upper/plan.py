@@ -141,6 +141,11 @@ class StatementPlan:
                 f"{_list(obscure)} {'has' if len(obscure) == 1 else 'have'} no interval: a "
                 "quantile, extreme or mode is part of it, or a column that is not known."
             )
+        if self.listings:
+            said.append(
+                "Keys that are listed without a number are those that are declared, whether or "
+                "not the data has them. They cost nothing."
+            )
         if self.shape.noisy_rows:
             said.append(
                 "Which rows are shown depends on the noise: other rows could stand here. The "

@@ -4,7 +4,7 @@ over their released rows. A block is read by the same front door as any question
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 from discreet.upper import tree
 from discreet.upper.grouped import QUERIES, group_terms, is_aggregated, part_grouped
+from discreet.upper.margins import expand_sets, has_sets
 from discreet.upper.read import BLOCK, read_query
 from discreet.upper.text import read_tree
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Statement", "read_statement"]
 
 _LINE = re.compile(r" \(line \d+[^)]*\)")
+_WORD = re.compile(r"[A-Z][A-Z_]+\b|[a-z_]+(?= \(line)")
 _SCHEMAS = ("main", "public")
 
 
@@ -101,7 +103,8 @@ def _split(text: str, tables: Mapping[str, Table], refusal: str) -> Statement:
         shared, node = read_tree(text)
     except UnsafeQuery:
         raise _Unsplit from None
-    splitter = _Splitter(tables, shared.limits)
+    word = _WORD.match(refusal)
+    splitter = _Splitter(tables, shared.limits, word.group(0).upper() if word else "")
     try:
         above = splitter.read(node, {})
         upper = read_query(above, {})
@@ -120,6 +123,7 @@ class _Splitter:
 
     tables: Mapping[str, Table]
     limits: str
+    word: str  # with which the refusal of the whole text as one question begins
     blocks: list[Asked] = field(default_factory=list)
 
     def read(self, node: "Expr", names: _Names) -> "Expr":
@@ -140,6 +144,8 @@ class _Splitter:
             if status in (_Status.PEOPLE, _Status.PUBLIC):
                 raise _Unsplit if not self.blocks else _refuse_rows(node, status)
             block = self._is_block(node, names)
+            if block and has_sets(node):
+                return self.read(expand_sets(node), names)
             changed = self._cut(node, names) if block else self._above(node, names)
         if commons is not None and (commons.expressions or node.args.get("with_") is not None):
             changed.set("with_", commons if commons.expressions else None)
@@ -237,7 +243,7 @@ class _Splitter:
         if not is_aggregated(node):
             return False
         units = frozenset().union(*(self._source_units(source, names) for source in sources))
-        return not any(_column_name(term) in units for term in group_terms(node))
+        return has_sets(node) or not any(_column_name(term) in units for term in group_terms(node))
 
     def _units(self, node: "Expr", names: _Names) -> frozenset[str]:
         """The names under which a query of people's rows shows their unit."""
@@ -292,17 +298,20 @@ class _Splitter:
             query = parse(text, self.tables)
         except UnsafeQuery as refusal:
             text = _render(_quote_names(node), self.limits)  # one may be a word of SQL
-            known = _try(text, self.tables)
-            if known is None and first:
-                return None
-            if known is None:
-                raise UnsafeQuery(_LINE.sub("", str(refusal))) from None
-            query = known
+            try:
+                query = parse(text, self.tables)
+            except UnsafeQuery as second:
+                if first:
+                    return None
+                named = "is a word of SQL" in str(refusal)
+                if self.word and self.word in text.upper() and not named:
+                    raise _Unsplit from None  # refused for the same word, whose line is known
+                raise UnsafeQuery(_LINE.sub("", str(second if named else refusal))) from None
         asked = [block.query for block in self.blocks]
         if query in asked:
             place = asked.index(query)
-            known_listing = self.blocks[place].lists_keys
-            self.blocks[place] = Asked(text, query, known_listing and listing)
+            earlier = self.blocks[place]
+            self.blocks[place] = replace(earlier, lists_keys=earlier.lists_keys and listing)
             return place
         self.blocks.append(Asked(text, query, listing))
         return len(self.blocks) - 1
@@ -453,13 +462,6 @@ def _read_from(select: "Expr", place: int) -> "Expr":
 
 def _is_interval_end(node: "Expr") -> bool:
     return type(node).__name__ == "Anonymous" and str(node.this).upper().startswith("DP_INTERVAL")
-
-
-def _try(text: str, tables: Mapping[str, Table]) -> Query | None:
-    try:
-        return parse(text, tables)
-    except UnsafeQuery:
-        return None
 
 
 def _quote_names(node: "Expr") -> "Expr":

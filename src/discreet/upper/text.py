@@ -2,12 +2,14 @@
 The tree is only looked at: private blocks are read again as questions, the rest is checked.
 """
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.statement.options import Shared, cut_shared
-from discreet.query.statement.text import check_calls, tokens
+from discreet.query.statement.text import check_calls, check_text, tokens
+from discreet.upper.spelling import spell_tree
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -17,6 +19,9 @@ __all__ = ["read_tree"]
 
 _MOST_SELECTS = 64
 _DEEPEST = 64
+_BEGINS = ("SELECT", "WITH", "L_PAREN", "FROM")
+_QUOTED = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/)""", re.DOTALL)
+_IN_BACKQUOTES = re.compile(r'`([^`"\\]{1,63})`')
 _PARSED = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM", "POSITION")
 
 
@@ -26,7 +31,8 @@ def read_tree(text: str) -> "tuple[Shared, Expr]":
     >>> read_tree("SELECT nvl(1, 2)")[1].expressions[0].sql()
     'NVL(1, 2)'
     """
-    words, shared = cut_shared(tokens(text, most_selects=_MOST_SELECTS))
+    text = _quote_backquoted(text)
+    words, shared = cut_shared(tokens(text, most_selects=_MOST_SELECTS, begins=_BEGINS))
     check_calls(words)
     words, top = _cut_top(words)
     try:
@@ -34,7 +40,17 @@ def read_tree(text: str) -> "tuple[Shared, Expr]":
         _check_depth(tree)
     except RecursionError:
         raise UnsafeQuery("the question is nested too deeply. Write it flatter.") from None
-    return shared, _keep(tree, top)
+    return shared, spell_tree(_keep(tree, top))
+
+
+def _quote_backquoted(text: str) -> str:
+    """The text with names in backquotes in double quotes, as standard SQL writes them."""
+    check_text(text)
+    parts = _QUOTED.split(text)
+    names = [
+        _IN_BACKQUOTES.sub(r'"\1"', part) if at % 2 == 0 else part for at, part in enumerate(parts)
+    ]
+    return "".join(names)
 
 
 def _cut_top(words: "list[Token]") -> "tuple[list[Token], str]":

@@ -95,6 +95,23 @@ STATEMENTS = {
         "WITH p AS (SELECT patient, COUNT(*) AS k FROM visits GROUP BY patient) SELECT k, "
         "COUNT(*), SUM(COUNT(*)) OVER () FROM p WHERE k = 2 GROUP BY k"
     ),
+    "rollup": "SELECT region, age > 40 AS old, COUNT(*) FROM visits GROUP BY ROLLUP (region, old)",
+    "cube": "SELECT region, smoker, COUNT(*) FROM (SELECT *, big > 3 AS smoker FROM visits) AS q "
+    "GROUP BY CUBE (region, smoker) ORDER BY region, smoker",
+    "grouping sets": "SELECT region, GROUPING(region) AS g, SUM(age) FROM visits "
+    "GROUP BY GROUPING SETS ((region), ()) HAVING COUNT(*) > 1 ORDER BY 2, 1",
+    "in parentheses": "(SELECT region, COUNT(*) FROM visits GROUP BY region) UNION ALL "
+    "(SELECT 'all', COUNT(*) FROM visits)",
+    "from first": "FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region) AS q",
+    "texts of dates": "SELECT STRFTIME(day, '%Y-%m') AS m, COUNT(*) FROM visits GROUP BY 1 "
+    "ORDER BY m",
+    "texts of dates, by month": "SELECT STRFTIME(day, '%b %Y') AS m, SUM(age) FROM visits "
+    "GROUP BY STRFTIME(day, '%b %Y')",
+    "keys alone": "SELECT DISTINCT region FROM visits",
+    "keys alone, grouped": "SELECT region FROM visits GROUP BY region ORDER BY region",
+    "keys beside numbers": "SELECT r.region, q.n FROM (SELECT DISTINCT region FROM visits) AS r "
+    "LEFT JOIN (SELECT region, COUNT(*) AS n FROM visits WHERE age > 89 GROUP BY region) AS q "
+    "ON r.region = q.region AND q.n > 0",
     "filters": (
         "SELECT COUNT(*) / 2, ROUND(SUM(age) / 3.0, 1) FROM visits WHERE region = 'north' AND"
         " day >= '2024-06-01'"

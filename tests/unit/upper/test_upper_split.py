@@ -111,7 +111,7 @@ def test_what_stands_above_names_released_columns_only():
     )
     above = write_query(statement.upper, lambda place: f"block {place}")
     assert above == (
-        'SELECT "region" AS "region", (("count" * 100.0) / (SELECT * FROM (block 1) AS "q")) AS '
+        'SELECT "region", (("count" * 100.0) / (SELECT * FROM (block 1) AS "q")) AS '
         '"share" FROM (block 0) AS "q" WHERE ("count" > 5) '
         'ORDER BY "share" DESC NULLS LAST LIMIT 3'
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from discreet.query.algebra import Query
 from discreet.schema.table import Table
+from discreet.upper.spelling import today
 from discreet.upper.split import Statement, read_statement
 
 __all__ = ["Questions"]
@@ -34,7 +35,7 @@ class Questions:
 
     def read(self, text: str, tables: Mapping[str, Table], *, analyst: str) -> Query | Statement:
         """What a text means, read anew unless it was read lately about these very tables."""
-        key, asked = (analyst, text), tuple(tables.values())
+        key, asked = (analyst, f"{today()} {text}"), tuple(tables.values())
         with self._lock:
             known = self._known.get(key)
             if known is not None and _same(known[0], asked):

@@ -85,7 +85,7 @@ class PostgreSQL:
     def rows_together(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]]:
         """All rows of several SELECTs in one transaction. Rows are exact."""
         with self._lock:
-            results = self._attempt(statements)
+            results = self._attempt_all(statements)
         if results is None:
             # Raised here, outside any handler, so that no reason hangs on it as a context.
             raise Unavailable(MESSAGE)
@@ -116,7 +116,11 @@ class PostgreSQL:
             )
         return known
 
-    def _attempt(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]] | None:
+    def _attempt(self, sql: str) -> list[tuple[Cell, ...]] | None:
+        results = self._attempt_all((sql,))
+        return None if results is None else results[0]
+
+    def _attempt_all(self, statements: Sequence[str]) -> list[list[tuple[Cell, ...]]] | None:
         try:
             if not all(map(is_query, statements)):
                 raise ValueError("the engine runs one SELECT statement and nothing else")

@@ -19,7 +19,6 @@ FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
     {
         "ANY_VALUE": "Group by the column and count.",
         "APPROX_COUNT_DISTINCT": "Write COUNT(DISTINCT unit) with the table's unit column.",
-        "APPROX_MEDIAN": "Write MEDIAN(x).",
         "APPROX_PERCENTILE": _QUANTILE,
         "APPROX_QUANTILE": _QUANTILE,
         "APPROX_QUANTILES": _QUANTILE,
@@ -115,7 +114,6 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "ANY": "Use IN with a list of constants.",
         "ASOF": "Write JOIN ... ON with equalities.",
         "CROSS": "It pairs rows of different people. Write JOIN ... ON a.unit = b.unit.",
-        "CURRENT_DATE": _TODAY,
         "CURRENT_TIMESTAMP": _TODAY,
         "DELETE": "Nothing but questions is answered.",
         "ESCAPE": "List the categories with IN.",

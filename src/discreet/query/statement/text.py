@@ -359,13 +359,13 @@ def spell(words: list["Token"]) -> list["Token"]:
     return spelt
 
 
-def _single(words: list["Token"], most_selects: int) -> list["Token"]:
+def _single(words: list["Token"], most_selects: int, begins: tuple[str, ...]) -> list["Token"]:
     while words and words[-1].token_type.name == "SEMICOLON":
         words = words[:-1]
     if not words:
         raise UnsafeQuery("the question is empty. Write SELECT ... FROM a table.")
     first = words[0]
-    if first.token_type.name not in ("SELECT", "WITH"):
+    if first.token_type.name not in begins:
         raise UnsafeQuery(
             f"a question starts with SELECT or WITH, not with {first.text[:60]}. "
             "Nothing but SELECT is answered."
@@ -383,7 +383,9 @@ def _single(words: list["Token"], most_selects: int) -> list["Token"]:
     return words
 
 
-def tokens(text: str, *, most_selects: int = _MOST_SELECTS) -> list["Token"]:
+def tokens(
+    text: str, *, most_selects: int = _MOST_SELECTS, begins: tuple[str, ...] = ("SELECT", "WITH")
+) -> list["Token"]:
     """The tokens of one statement that starts with SELECT or WITH and keeps to the limits.
 
     >>> [each.text for each in tokens("SELECT COUNT(*) -- all")]
@@ -396,6 +398,6 @@ def tokens(text: str, *, most_selects: int = _MOST_SELECTS) -> list["Token"]:
             f"the question has {len(words)} words and signs; the limit is {_MOST_TOKENS}. "
             "Ask a shorter one."
         )
-    words = _single(words, most_selects)
+    words = _single(words, most_selects, begins)
     _nesting(words)
     return words
