@@ -100,7 +100,7 @@ WINDOWS = (
 )
 
 
-@pytest.mark.parametrize("sql", (*KEPT, *WINDOWS))
+@pytest.mark.parametrize("sql", [*KEPT, *WINDOWS])
 def test_both_sides_are_read_whoever_is_in_one_of_them(duckdb_worlds, sql):
     work.check_work(
         lambda secret, text: work.duckdb_work(duckdb_worlds[secret], text),

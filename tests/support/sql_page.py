@@ -277,7 +277,6 @@ REFUSED: list[tuple[str, list[str]]] = [
             "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY day) AS n FROM visits)",
             "SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY region ORDER BY day) AS n FROM visits)",
             "SELECT COUNT(*) FROM (SELECT LAG(age) OVER (PARTITION BY patient_id) AS n FROM visits)",
-            "SELECT COUNT(*) FROM (SELECT DISTINCT ON (region) region FROM visits)",
             'SELECT COUNT(*) FROM (SELECT age AS "the `age`" FROM visits)',
             "SELECT COUNT(*) FROM (VALUES (1))",
             "WITH RECURSIVE p AS (SELECT age FROM visits) SELECT COUNT(*) FROM p",
