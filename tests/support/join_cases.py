@@ -363,6 +363,8 @@ class Writer:
         fields = inner.named("number")
         if fields:
             kinds = [Statistic.SUM, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM]
+            if "lag" in self._windows:  # else no reference knows the steps to which one is rounded
+                kinds.append(Statistic.AVERAGE)
             statistic = self.pick([*kinds, Statistic.VALUES])
             each = self.pick([each, Aggregate(statistic, self.pick(fields))])
         ten = Literal(Fraction(self.pick([-2, 1, 3])))

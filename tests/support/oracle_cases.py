@@ -689,6 +689,23 @@ def subquery_cases() -> Iterator[Case]:
     yield Case("nested", "who", (*JOINED, _asked("SUM(t)")), nested)
 
 
+STEPS = {"i": "1", "j": "1", "k": "5", "h": "0.5", "m": "0.1", "q": "0.001", "w": "25"}
+
+
+def average_cases() -> Iterator[Case]:
+    """Averages of one unit's rows, rounded to a step; of so few values no tie is lost in a float."""
+    for column in NUMBERS:
+        steps = f"SUM(CAST(ROUND({column} / {STEPS[column]}) AS BIGINT)) / COUNT({column})"
+        plain = f"CAST(ROUND({steps}) * {STEPS[column]} AS DECIMAL(18, 3))"
+        inner = "(SELECT who, {} AS z FROM visits WHERE j < 12 GROUP BY who{}) AS u"
+        for key in ("", ", c"):
+            asked = inner.format(f"AVG({column})", key)
+            yield Case(
+                "average of units", column, (*COUNTED, _asked("SUM(z)"), _asked("COUNT(z)")),
+                asked, plain_source=inner.format(plain, key),
+            )  # fmt: skip
+
+
 def member_cases() -> Iterator[Case]:
     """Groups of one unit that fulfil a condition, people with rows elsewhere, and without any."""
     for column in (*NUMBERS, *DATES, *TIMES):
@@ -873,6 +890,7 @@ def cases() -> list[Case]:
         *filter_cases(),
         *source_cases(),
         *subquery_cases(),
+        *average_cases(),
         *member_cases(),
         *window_cases(),
         *first_cases(),

@@ -138,6 +138,8 @@ def _rows(plan: Plan) -> Iterator[Note]:
                 f"{table.name}: at most {table.rows_per_key:,} {rows} for one "
                 f"{', '.join(table.key)} can be joined."
             )
+    if any(_averages(query.source)):
+        yield Note("An average of one unit's rows is rounded to a step of what is averaged.")
     if plan.table.unit is not None and _has_windows(query.source):
         yield Note(
             "First, last, previous and running values, ranks and row numbers are those among the "
@@ -146,6 +148,20 @@ def _rows(plan: Plan) -> Iterator[Note]:
     if most is not None and plan.table.unit is not None and not _plain(query):
         rows = "1 row" if most == 1 else f"{most:,} rows"
         yield Note(f"After the joins, at most {rows} of one {plan.table.unit} count.")
+
+
+def _averages(source: Source) -> Iterator[bool]:
+    """Whether each grouped subquery rounds an average."""
+    match source:
+        case Join(_, left, right):
+            yield from _averages(left)
+            yield from _averages(right)
+        case PerUnit(inner, columns=columns):
+            found = aggregates_of(tuple(expression for _, expression in columns))
+            yield any(each.statistic is Statistic.AVERAGE for each in found)
+            yield from _averages(inner)
+        case Rows(inner) | Windowed(inner):
+            yield from _averages(inner)
 
 
 def _has_windows(source: Source) -> bool:

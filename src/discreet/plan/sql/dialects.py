@@ -62,7 +62,7 @@ class Dialect:
 
     `wide` is an integer type beyond 64 bits, `null` a missing integer, `unknown` a condition that
     is neither true nor false, `boolean` the type that a condition takes as an integer.
-    `quotient` divides a number from 0 on by a positive constant and cuts off; it is told how far
+    `quotient` divides a number from 0 on by a positive integer and cuts off; it is told how far
     the result reaches. `date_part` and `date_start` take a name and a day number. `sum_type` is
     the type in which numbers up to a reach add up without overflow, `hash_of` the md5 of a text.
     `looked_up` joins a private and a public relation so that the public one is read whole, even
@@ -77,7 +77,7 @@ class Dialect:
     null: str
     unknown: str
     boolean: str
-    quotient: Callable[[str, int, int], str]
+    quotient: Callable[[str, int | str, int], str]
     date_part: Callable[[str, str], str]
     date_start: Callable[[str, str], str]
     sum_type: Callable[[int], str]
@@ -233,7 +233,7 @@ POSTGRESQL = Dialect(
 _SPARK_SHORT = 1 << 24  # sums of these fit BIGINT up to 2**39 rows
 
 
-def _spark_quotient(dividend: str, divisor: int, reach: int) -> str:
+def _spark_quotient(dividend: str, divisor: int | str, reach: int) -> str:
     if reach < _SMALL:
         return f"({dividend} div {divisor})"  # BIGINT, whatever goes in
     whole = f"({dividend} - {dividend} % {divisor})"

@@ -47,13 +47,12 @@ _ON_ANSWERS = MappingProxyType(
         "Nullif": "Write x / NULLIF(y, 0), or apply it to the answer.",
     }
 )
-_OF_A_UNIT = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM)
+_ADDED = (Statistic.SUM, Statistic.AVERAGE)
+_OF_A_UNIT = (*_ADDED, Statistic.ROWS, Statistic.VALUES, Statistic.MINIMUM, Statistic.MAXIMUM)
+_OF_UNITS = "Only COUNT, SUM, AVG, MIN and MAX are computed for each unit."
 _OF_PRESENCE = ("Count", "Is")
 _INSTEAD = MappingProxyType(
-    {
-        Statistic.AVERAGE: "Select SUM(x) and COUNT(x), and divide their totals outside.",
-        Statistic.UNITS: "It is 1 for every unit. Write COUNT(DISTINCT unit) outside.",
-    }
+    {Statistic.UNITS: "It is 1 for every unit. Write COUNT(DISTINCT unit) outside."}
 )
 
 
@@ -259,9 +258,9 @@ class Unit:
         statistic = typed.expression.statistic
         if statistic in _OF_A_UNIT:
             counted = (Kind.INTEGER, Kind.BOOLEAN)
-            whole = statistic is Statistic.SUM and self.rows.read(node.this).kind in counted
+            whole = statistic in _ADDED and self.rows.read(node.this).kind in counted
             return replace(typed, kind=Kind.INTEGER) if whole else typed
-        advice = _INSTEAD.get(statistic, "Only COUNT, SUM, MIN and MAX are computed for each unit.")
+        advice = _INSTEAD.get(statistic, _OF_UNITS)
         raise UnsafeQuery(
             f"{statistic.upper()} in a subquery{where_in_text(node)} is not supported. {advice}"
         )
