@@ -30,11 +30,22 @@ QUESTIONS = [
     "AS n FROM visits JOIN bills ON patient = payer",
     "WITH p AS (SELECT patient, ward, COUNT(*) AS n FROM visits WHERE age > 3 GROUP BY 1, 2) "
     "SELECT ward, VAR_POP(n) AS v FROM p GROUP BY ward",
+    "SELECT COUNT(*) AS n, COUNT(payer) AS p, SUM(amount) AS s FROM visits LEFT JOIN bills "
+    "ON patient = payer WHERE amount IS NULL OR amount > 1",
+    "SELECT v.ward, COUNT(*) AS n FROM visits v WHERE patient NOT IN (SELECT payer FROM bills "
+    "GROUP BY payer HAVING AVG(amount) > 1) GROUP BY v.ward",
+    "SELECT COUNT(*) AS n FROM visits v WHERE age > 90 OR EXISTS (SELECT 1 FROM bills b WHERE "
+    "b.payer = v.patient AND b.ward = 'b')",
+    "SELECT ward, AVG(gap) AS g FROM (SELECT ward, age - LAG(age) OVER (PARTITION BY patient "
+    "ORDER BY age) AS gap FROM visits QUALIFY COUNT(*) OVER (PARTITION BY patient) < 4) "
+    "GROUP BY ward",
 ]  # fmt: skip
 REFUSED = [
     "SELECT COUNT(*) FROM visits JOIN trips ON patient = person",
     "SELECT COUNT(*) FROM visits JOIN bills USING (ward)",
-    "SELECT COUNT(*) FROM visits LEFT JOIN bills ON patient = payer",
+    "SELECT COUNT(*) FROM visits LEFT JOIN bills ON patient = payer WHERE payer = '99'",
+    "SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM bills)",
+    "SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY age) AS r FROM visits) WHERE r = 1",
     "SELECT COUNT(*) FROM visits JOIN wards ON age = beds",
     "SELECT AVG(n) FROM (SELECT patient, COUNT(*) AS n FROM visits GROUP BY ward)",
     "SELECT COUNT(*) FROM visits JOIN wards ON patient = beds",
