@@ -62,7 +62,7 @@ def test_the_check_sees_joins_without_a_limit(duckdb_worlds):
 
 def test_the_check_sees_a_side_that_is_not_read(duckdb_worlds, monkeypatch):
     """One person decides whether anything but one chunk of the other side is read."""
-    lazy = replace(DUCKDB, paired=lambda *parts: join_relations("inner", *parts))
+    lazy = replace(DUCKDB, paired=join_relations)
     sql = (
         "SELECT COUNT(*) FROM visits a JOIN codes c ON a.region = c.region "
         "JOIN (SELECT who FROM visits WHERE secret) s ON a.who = s.who"
@@ -74,6 +74,48 @@ def test_the_check_sees_a_side_that_is_not_read(duckdb_worlds, monkeypatch):
     work.check_work(measure, [(sql, work.planned(sql, "duckdb"))])
     monkeypatch.setattr(dialects, "DIALECTS", (lazy,))
     assert rejects(work.check_work, measure, [(sql, work.planned(sql, "duckdb"))])
+
+
+SECRETLY = "(SELECT who FROM visits WHERE secret)"
+KEPT = (
+    f"SELECT COUNT(*) FROM visits WHERE who IN {SECRETLY}",
+    f"SELECT COUNT(*) FROM stays WHERE who NOT IN {SECRETLY}",
+    f"SELECT COUNT(*) FROM {SECRETLY} s WHERE who NOT IN (SELECT who FROM stays)",
+    f"SELECT COUNT(*), COUNT(s.who) FROM visits v LEFT JOIN {SECRETLY} s USING (who)",
+    f"SELECT COUNT(*) FROM {SECRETLY} s LEFT JOIN stays USING (who)",
+    f"SELECT SUM(x) FROM {SECRETLY} s LEFT JOIN stays t USING (who) WHERE t.who IS NOT NULL",
+    f"SELECT COUNT(*) FROM {SECRETLY} s LEFT JOIN stays t USING (who) WHERE t.who IS NULL",
+    f"SELECT COUNT(*) FROM visits LEFT JOIN {SECRETLY} s USING (who) WHERE s.who IS NOT NULL",
+    f"SELECT COUNT(*) FROM visits a LEFT JOIN {SECRETLY} s USING (who) JOIN codes c "
+    "ON a.region = c.region WHERE s.who IS NOT NULL",
+    "SELECT COUNT(*) FROM (SELECT who FROM visits GROUP BY who HAVING MAX(CASE WHEN secret THEN 1 "
+    "ELSE 0 END) = 1) p JOIN stays USING (who)",
+)
+"""Whether one person has rows in a second table."""
+WINDOWS = (
+    "SELECT SUM(r) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY who ORDER BY x) AS r FROM visits "
+    "WHERE secret)",
+    "SELECT COUNT(*) FROM (SELECT x FROM visits QUALIFY LAG(x) OVER (PARTITION BY who ORDER BY "
+    "region) = x)",
+)
+
+
+@pytest.mark.parametrize("sql", [*KEPT, *WINDOWS])
+def test_both_sides_are_read_whoever_is_in_one_of_them(duckdb_worlds, sql):
+    work.check_work(
+        lambda secret, text: work.duckdb_work(duckdb_worlds[secret], text),
+        [(sql, work.planned(sql, "duckdb"))],
+    )
+
+
+def test_the_check_sees_a_left_join_that_reads_nothing(duckdb_worlds, monkeypatch):
+    def measure(secret, text):
+        return work.duckdb_work(duckdb_worlds[secret], text)
+
+    monkeypatch.setattr(dialects, "DIALECTS", (replace(DUCKDB, paired=join_relations),))
+    assert any(
+        rejects(work.check_work, measure, [(sql, work.planned(sql, "duckdb"))]) for sql in KEPT[3:]
+    )
 
 
 @pytest.mark.parametrize("alike", [0, 1])

@@ -264,7 +264,7 @@ MUTATIONS = [
     (" >= ", " > "),
     (" // ", " / "),
     (" IS NULL", " IS NOT NULL"),
-    (" AND ", " OR "),
+    (" AND (", " OR ("),
     ("'month'", "'quarter'"),
     ("date_part('week'", "date_part('month'"),
     ("SUM(", "MAX("),

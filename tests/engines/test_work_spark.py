@@ -88,6 +88,6 @@ def test_both_sides_are_read_where_one_of_them_is_empty(measure_of, monkeypatch)
     public = f"SELECT COUNT(*) FROM {SECRETLY} a JOIN codes c ON a.region = c.region"
     private = f"SELECT COUNT(*) FROM visits a JOIN {SECRETLY} s ON a.who = s.who"
     work.check_work(measure, [(sql, work.planned(sql, "spark")) for sql in (public, private)])
-    lazy = replace(SPARK, paired=lambda *parts: join_relations("inner", *parts))
+    lazy = replace(SPARK, paired=join_relations)
     monkeypatch.setattr(dialects, "DIALECTS", (lazy,))
     assert rejects(work.check_work, measure, [(private, work.planned(private, "spark"))])

@@ -202,6 +202,18 @@ QUESTIONS = (
     (MONTHS, HALF, {}),
     ("SELECT DATE_TRUNC('year', hours) AS y, COUNT(*) AS n FROM visits GROUP BY y", HALF, {}),
     ("SELECT COUNT(*) AS n FROM visits WHERE hours < TIMESTAMP '2024-01-02 03:04:05'", HALF, {}),
+    (
+        "SELECT COUNT(*) AS n FROM visits LEFT JOIN stays USING (patient) WHERE nights IS NULL "
+        "AND patient IN (SELECT patient FROM visits GROUP BY patient HAVING COUNT(*) > 1)",
+        HALF,
+        {"others": ((STAYS, '"stays"'),)},
+    ),
+    (
+        "SELECT AVG(gap) AS g FROM (SELECT age - LAG(age, 2) OVER (PARTITION BY patient, region "
+        "ORDER BY day, income DESC) AS gap, SUM(age) OVER (PARTITION BY patient) AS s FROM visits)",
+        HALF,
+        {},
+    ),
 )
 
 

@@ -20,7 +20,7 @@ from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.join_bench import Bench, decoded, draft, planned
-from support.join_cases import Writer, lookups, people, placed, schemas
+from support.join_cases import WINDOWS, Writer, lookups, people, placed, schemas
 from support.join_reference import rows_of
 from support.plan_reference import value_of
 
@@ -45,7 +45,7 @@ def as_declared(table, rows):
 def cases(draw):
     """Tables, a question without limits, and rows that keep what the schemas say."""
     tables = draw(schemas())
-    query = Writer(draw, tables).query(draw(st.sampled_from([1, 2, 2, 3])))
+    query = Writer(draw, tables, windows=WINDOWS[:6]).query(draw(st.sampled_from([1, 2, 2, 3])))
     query = replace(query, options=Options(max_rows_contributed=10**8))
     try:
         read(draft(query, tables))
@@ -203,6 +203,33 @@ QUESTIONS = [
     "ON visits.ward = c.w",
     "SELECT SUM(a.s) AS s FROM (SELECT who, ward, SUM(age) AS s FROM visits GROUP BY 1, 2) a "
     "JOIN visits ON a.who = visits.who AND a.ward = visits.ward",
+    "SELECT COUNT(*) AS n FROM (SELECT who FROM visits GROUP BY who HAVING COUNT(*) >= 2)",
+    "SELECT COUNT(*) AS n, SUM(age) AS s FROM visits v WHERE v.who IN (SELECT payer FROM bills)",
+    "SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits v WHERE v.who NOT IN (SELECT payer FROM "
+    "bills WHERE age > 4) AND age > 0",
+    "SELECT COUNT(*) AS n FROM visits v WHERE EXISTS (SELECT 1 FROM bills b WHERE b.payer = v.who"
+    " AND b.ward = 'a') OR cost > 6",
+    "SELECT ward, COUNT(*) AS n FROM visits v WHERE NOT EXISTS (SELECT * FROM bills b WHERE "
+    "payer = v.who AND b.age IS NULL) GROUP BY ward",
+    "SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits SEMI JOIN bills ON visits.who = payer",
+    "SELECT COUNT(*) AS n, SUM(age) AS s FROM bills ANTI JOIN visits ON visits.who = payer",
+    "SELECT COUNT(*) AS n, COUNT(payer) AS p, SUM(bills.age) AS s, SUM(cost) AS c FROM visits LEFT "
+    "JOIN bills ON visits.who = payer",
+    "SELECT COUNT(*) AS n, COUNT(payer) AS p, SUM(cost) AS c FROM visits LEFT JOIN bills ON "
+    "visits.who = payer AND visits.ward = bills.ward WHERE payer IS NULL OR bills.age > 4",
+    "SELECT COUNT(DISTINCT visits.who) AS u FROM visits LEFT JOIN bills ON visits.who = payer "
+    "WHERE payer IS NULL",
+    "SELECT b.ward, COUNT(*) AS n, SUM(s) AS s FROM visits v LEFT JOIN (SELECT payer, ward, "
+    "SUM(age) AS s FROM bills GROUP BY 1, 2 HAVING MIN(age) > 0) b ON payer = v.who GROUP BY 1",
+    "SELECT COUNT(*) AS n FROM visits v WHERE v.who IN (SELECT payer FROM bills) AND v.who NOT IN "
+    "(SELECT payer FROM bills WHERE ward = 'd') AND "
+    "v.who NOT IN (SELECT who FROM visits WHERE age = 9)",
+    "SELECT ward, SUM(s) AS s FROM (SELECT who, ward, SUM(cost) AS s FROM visits GROUP BY 1, 2 "
+    "HAVING s > 1 AND MIN(age) < 9 OR ward = 'c') GROUP BY ward",
+    "SELECT COUNT(*) AS n FROM (SELECT DISTINCT who FROM visits WHERE cost > 0)",
+    "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT who, ward FROM visits) GROUP BY ward",
+    "SELECT COUNT(*) AS n, SUM(b.age) AS s FROM bills b JOIN (SELECT who FROM visits GROUP BY who "
+    "HAVING MAX(cost) > 5) p ON p.who = b.payer",
 ]  # fmt: skip
 
 

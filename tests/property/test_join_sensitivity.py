@@ -160,6 +160,20 @@ def _strangers(self, join, left, right):
 
 
 _join_condition = sources._Reader._join_condition
+_window_value = sources.window_value
+
+
+def _of_one_place(window, scope, *, rows, ties):
+    """A rank is bounded as if each unit had one row."""
+    return _window_value(window, scope, rows=min(rows, 1), ties=ties)
+
+
+def _over_everybody(window, scope, *, rows, ties):
+    """A window sees the rows of all units."""
+    value = _window_value(window, scope, rows=rows, ties=ties)
+    return replace(value, sql=value.sql.replace('PARTITION BY "$unit"', "PARTITION BY 1"))
+
+
 NUMBER = Column("n", "number", lower=0, upper=3)
 LABEL = Column("c", "category", upper=2, keys=("x", "y", "z"))
 TWO = Table("visits", unit="who", rows_per_unit=2, population="p", columns=(NUMBER, LABEL))
@@ -194,6 +208,23 @@ PLANTED = {
         read_rule,
         "limit_rows",
         _unlimited,
+    ),
+    "SELECT SUM(r) AS s FROM (SELECT ROW_NUMBER() OVER (PARTITION BY who ORDER BY n) AS r "
+    "FROM visits)": (sources, "window_value", _of_one_place),
+    "SELECT SUM(r) AS s FROM (SELECT RANK() OVER (PARTITION BY who ORDER BY n) AS r FROM visits)": (
+        sources,
+        "window_value",
+        _over_everybody,
+    ),
+    "SELECT COUNT(*) AS n FROM visits LEFT JOIN stays ON who = payer": (
+        sources,
+        "_product",
+        _forgotten,
+    ),
+    "SELECT COUNT(*) AS n FROM visits WHERE who NOT IN (SELECT payer FROM stays WHERE n = 3)": (
+        sources._Reader,
+        "_join_condition",
+        _strangers,
     ),
     "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer WHERE visits.n < 3": (
         sources._Reader,
@@ -235,6 +266,46 @@ def test_a_part_of_a_key_is_refused_and_noticed(relation):
     forgotten = patch.object(sources._Reader, "_match", _half_a_key)
     with forgotten, pytest.raises(AssertionError):
         check_moved(case)
+
+
+FIRSTS = (
+    "SELECT SUM(r * n) AS s FROM (SELECT n, ROW_NUMBER() OVER (PARTITION BY who) AS r FROM visits)",
+    "SELECT SUM(b * n) AS s FROM (SELECT n, LAG(n) OVER (PARTITION BY who ORDER BY 0 * n) AS b "
+    "FROM visits)",
+    "SELECT c, COUNT(*) AS n FROM (SELECT DISTINCT ON (who) c FROM visits ORDER BY 0 * n) "
+    "GROUP BY c",
+    "SELECT SUM(b) AS s FROM (SELECT n, SUM(n) OVER (PARTITION BY who ORDER BY 0 * n ROWS "
+    "UNBOUNDED PRECEDING) AS b FROM visits)",
+)
+"""Questions whose order leaves open which of a unit's rows is first."""
+
+
+def _exact_in_every_order(question):
+    """What each order of the rows in the table gives."""
+    tables = {"visits": replace(TWO, rows_per_unit=3)}
+    made, found = planned(parse(question, tables), tables), []
+    rows = [(unit, *row) for row in ((0, 0), (3, 1), (1, 2)) for unit in range(3)]
+    for shuffled in (rows, [*rows[3:], *rows[:3]], [*rows[6:], *rows[:6]]):
+        bench = Bench(tables)
+        try:
+            bench.load({"visits": shuffled})
+            found.append(bench.exact(made))
+        finally:
+            bench.close()
+    return found
+
+
+@pytest.mark.parametrize("question", FIRSTS)
+def test_the_order_of_rows_in_a_table_is_not_seen(question):
+    first, *others = _exact_in_every_order(question)
+    assert others == [first, first]
+
+
+@pytest.mark.parametrize("question", FIRSTS[1:])
+def test_an_order_left_to_the_engine_is_noticed(question):
+    with patch.object(sources, "_hash_order", lambda *_: []):
+        first, *others = _exact_in_every_order(question)
+    assert others != [first, first]
 
 
 def _check_all(cases):

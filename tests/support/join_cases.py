@@ -24,6 +24,7 @@ from discreet.query.algebra import (
     Literal,
     Negation,
     Options,
+    Order,
     Output,
     PerUnit,
     Query,
@@ -31,6 +32,8 @@ from discreet.query.algebra import (
     Scan,
     Source,
     Statistic,
+    Window,
+    Windowed,
 )
 from discreet.schema.column import Column
 from discreet.schema.table import Table
@@ -134,11 +137,17 @@ class Shape:
 KINDS = {"n": "number", "c": "category", "f": "boolean", "m": "number", "d": "date"}
 
 
+BY_PLACE = ("row_number", "lag", "lead", "first_value", "last_value")
+WINDOWS = ("rank", "dense_rank", "count", "sum", "min", "max", *BY_PLACE)
+"""Functions of windows; those by place tell equal rows apart."""
+
+
 class Writer:
     """Writes sources and questions over the tables, every column under a name of its own."""
 
-    def __init__(self, draw: Any, tables: Tables) -> None:
+    def __init__(self, draw: Any, tables: Tables, *, windows: tuple[str, ...] = WINDOWS) -> None:
         self._draw = draw
+        self._windows = windows
         self._tables = tables
         self._count = 0
 
@@ -162,7 +171,8 @@ class Writer:
         """A private source."""
         if depth == 0:
             return self.scan(self.pick([*PRIVATE, *PRIVATE, "people"]))
-        form = self.pick(["own", "own", "lookup", "lookup", "first", "rows", "per", "per"])
+        forms = ["own", "own", "lookup", "lookup", "first", "rows", "per", "per", "windows"]
+        form = self.pick(forms)
         inner = self.source(depth - 1)
         if form == "rows":
             return self.rows(inner)
@@ -174,15 +184,41 @@ class Writer:
             return inner
         if form == "per":
             return self.per_unit(inner)
+        if form == "windows":
+            return self.windows(inner)
         return self.own(inner, self.source(self.pick([0, depth - 1])))
 
     def own(self, left: Shape, right: Shape) -> Shape:
         """Two sources of one population, on their unit and perhaps more."""
         if right.who == "row":
             return left
+        kind = self.pick(["inner", "inner", "left", "members"])
         on = self.pairs(left, right, self.pick([0, 0, 1]))
+        if kind == "members":
+            return self.members(left, right)
+        if kind == "left":
+            right = self.flagged(right)
         kinds = {**left.kinds, **right.kinds}
-        return Shape(Join("inner", left.source, right.source, on), kinds, "unit")
+        return Shape(Join(kind, left.source, right.source, on), kinds, "unit")
+
+    def flagged(self, inner: Shape) -> Shape:
+        """The same rows with a column that is missing only where they are."""
+        flag = self.fresh("present")
+        columns = tuple((name, Field(name)) for name in inner.kinds)
+        source = Rows(inner.source, None, (*columns, (flag, Literal(True))))
+        return Shape(source, {**inner.kinds, flag: "boolean"}, inner.who)
+
+    def members(self, left: Shape, right: Shape) -> Shape:
+        """Rows of units that have rows elsewhere, or that have none."""
+        where = self.condition(right, 1) if self.pick([True, False]) else None
+        if self.pick([True, False]):
+            each = PerUnit(right.source, where, (), ())
+            return Shape(Join("inner", left.source, each, ()), left.kinds, "unit")
+        flag = self.fresh("present")
+        each = PerUnit(right.source, where, (), ((flag, Literal(True)),))
+        columns = tuple((name, Field(name)) for name in left.kinds)
+        joined = Join("left", left.source, each, ())
+        return Shape(Rows(joined, IsNull(Field(flag)), columns), left.kinds, "unit")
 
     def pairs(self, left: Shape, right: Shape, most: int) -> tuple[tuple[str, str], ...]:
         """Columns of one kind to equate."""
@@ -267,13 +303,59 @@ class Writer:
             extreme = self.pick([Statistic.MINIMUM, Statistic.MAXIMUM])
             made[self.fresh("d")] = (Aggregate(extreme, field), "date")
         where = self.condition(inner, 1) if self.pick([True, False, False]) else None
-        source = PerUnit(
+        kinds = {name: kind for name, (_, kind) in made.items()}
+        having = self.fresh("having") if self.pick([True, False, False]) else ""
+        if having:
+            made[having] = (Compare(">", self.total(inner), self.total(inner)), "boolean")
+        source: Source = PerUnit(
             inner.source,
             where,
             tuple((name, field) for name, (field, _) in keys.items()),
             tuple((name, each) for name, (each, _) in made.items()),
         )
-        return Shape(source, {name: kind for name, (_, kind) in made.items()}, "unit")
+        if having:
+            source = Rows(source, Field(having), tuple((name, Field(name)) for name in kinds))
+        return Shape(source, kinds, "unit")
+
+    def windows(self, inner: Shape) -> Shape:
+        """The same rows with a window or two; sometimes only the first rows."""
+        made: dict[str, tuple[Window, str]] = {}
+        for _ in range(self.pick([1, 2])):
+            made[self.fresh("w")] = self.window(inner)
+        where = self.condition(inner, 1) if self.pick([True, False, False]) else None
+        columns = tuple((name, window) for name, (window, _) in made.items())
+        kinds = {**inner.kinds, **{name: kind for name, (_, kind) in made.items()}}
+        source: Source = Windowed(inner.source, where, columns)
+        if self.pick([True, False]):
+            ranked = [Field(name) for name, (_, kind) in made.items() if kind == "number"]
+            test = Compare("<=", ranked[0], Literal(Fraction(1))) if ranked else None
+            source = Rows(source, test, tuple((name, Field(name)) for name in kinds))
+        return Shape(source, kinds, "unit")
+
+    def window(self, inner: Shape) -> tuple[Window, str]:
+        """One window, and the kind of its column."""
+        function = self.pick(self._windows)
+        kinds = ("number",) if function == "sum" else ("number", "date")
+        if function in ("lag", "lead", "first_value", "last_value", "count"):
+            kinds = ("number", "date", "category", "boolean")
+        fields, ordered = inner.named(*kinds), inner.named("number", "date")
+        ranks = function in ("row_number", "rank", "dense_rank")
+        if not fields or not ordered:
+            return Window("count", None, (), (), "all"), "number"
+        argument = None if ranks else self.pick(fields)
+        keys = inner.named("category", "boolean")
+        partition = (self.pick(keys),) if keys and self.pick([True, False, False]) else ()
+        directions = ["ascending", "descending"]
+        terms = tuple(
+            Order(self.pick(ordered), self.pick(directions)) for _ in range(self.pick([1, 2]))
+        )
+        frame = {"first_value": "all", "last_value": "all"}.get(function, "")
+        if function in ("count", "sum", "min", "max"):
+            frame = self.pick(["", "all"] + (["rows"] if "lag" in self._windows else []))
+        offset = self.pick([1, 2]) if function in ("lag", "lead") else 0
+        whole = function in ("rank", "dense_rank", "row_number", "count")
+        kind = "number" if whole or argument is None else inner.kinds[argument.name]
+        return Window(function, argument, partition, terms, frame, offset), kind
 
     def total(self, inner: Shape) -> Any:
         """An expression over aggregates of one unit's rows."""
@@ -281,6 +363,8 @@ class Writer:
         fields = inner.named("number")
         if fields:
             kinds = [Statistic.SUM, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM]
+            if "lag" in self._windows:  # else no reference knows the steps to which one is rounded
+                kinds.append(Statistic.AVERAGE)
             statistic = self.pick([*kinds, Statistic.VALUES])
             each = self.pick([each, Aggregate(statistic, self.pick(fields))])
         ten = Literal(Fraction(self.pick([-2, 1, 3])))
@@ -308,7 +392,7 @@ class Writer:
     def condition(self, inner: Shape, depth: int) -> Any:
         """A condition on one row."""
         tests: list[Any] = [*inner.named("boolean")]
-        tests += [IsNull(field) for field in inner.named("number", "category", "date")]
+        tests += [IsNull(each) for each in inner.named("number", "category", "date", "boolean")]
         label = Literal(self.pick([*LABELS, "other"]))
         tests += [Compare("=", field, label) for field in inner.named("category")]
         numbers = inner.named("number")

@@ -16,6 +16,8 @@ from discreet.query.algebra import (
     Scan,
     Source,
     Statistic,
+    Window,
+    Windowed,
 )
 from support.plan_reference import evaluate
 
@@ -41,6 +43,8 @@ def rows_of(source: Source, database: dict[str, list[Row]]) -> list[Row]:
             ]
         case PerUnit():
             return _per_unit(source, database)
+        case Windowed():
+            return _windowed(source, database)
     raise AssertionError(source)
 
 
@@ -66,12 +70,14 @@ def _meet(one: Row, other: Row, on: tuple[tuple[str, str], ...]) -> bool:
 
 
 def _names(source: Source, database: dict[str, list[Row]]) -> list[str]:
-    """The columns of a public source, which need not have any row."""
+    """The columns of a source, which need not have any row."""
     match source:
         case Scan(table, names):
             return [dict(names).get(name, name) for name in database[f"{table} columns"]]
-        case Rows(_, _, columns):
+        case Rows(columns=columns) | PerUnit(columns=columns):
             return [name for name, _ in columns]
+        case Windowed(inner, _, columns):
+            return [*_names(inner, database), *(name for name, _ in columns)]
         case Join(_, left, right):
             return [*_names(left, database), *_names(right, database)]
     raise AssertionError(source)
@@ -89,6 +95,55 @@ def _per_unit(per: PerUnit, database: dict[str, list[Row]]) -> list[Row]:
         shown = {name: value_of(each, known, rows) for name, each in per.columns}
         made.append({"$unit": unit, **shown})
     return made
+
+
+def _windowed(windowed: Windowed, database: dict[str, list[Row]]) -> list[Row]:
+    rows = [
+        row
+        for row in rows_of(windowed.source, database)
+        if windowed.where is None or value_of(windowed.where, row) is True
+    ]
+    return [
+        {**row, **{name: _window(window, row, rows) for name, window in windowed.columns}}
+        for row in rows
+    ]
+
+
+def _window(window: Window, row: Row, rows: list[Row]) -> Any:
+    """What a row gets from its peers; functions that tell equal rows apart are not known here."""
+
+    def keys(one: Row) -> list[Any]:
+        return [str(one["$unit"]), *(value_of(each, one) for each in window.partition)]
+
+    alike = [one for one in rows if keys(one) == keys(row)]
+    before = [one for one in alike if _comes_before(window, one, row)]
+    if window.function == "rank":
+        return Fraction(len(before) + 1)
+    if window.function == "dense_rank":
+        orders = {tuple(value_of(each.expression, one) for each in window.order) for one in before}
+        return Fraction(len(orders) + 1)
+    seen = (
+        alike
+        if window.frame == "all"
+        else [one for one in alike if one in before or (not _comes_before(window, row, one))]
+    )
+    names = {"count": Statistic.VALUES, "sum": Statistic.SUM, "min": Statistic.MINIMUM}
+    statistic = names.get(window.function, Statistic.MAXIMUM)
+    if window.argument is None:
+        statistic = Statistic.ROWS
+    return _aggregate(Aggregate(statistic, window.argument), seen)
+
+
+def _comes_before(window: Window, one: Row, other: Row) -> bool:
+    """Whether a row is strictly before another; missing values are last."""
+    for term in window.order:
+        first, second = value_of(term.expression, one), value_of(term.expression, other)
+        if first == second:
+            continue
+        if first is None or second is None:
+            return second is None
+        return bool(first > second if term.direction == "descending" else first < second)
+    return False
 
 
 def value_of(expression: Any, row: Row, rows: list[Row] | None = None) -> Any:

@@ -7,7 +7,7 @@ templates with the lists of what is accepted, in both directions.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import cycle
+from itertools import cycle, product
 
 from discreet.query.statement.options import with_limits
 
@@ -689,6 +689,121 @@ def subquery_cases() -> Iterator[Case]:
     yield Case("nested", "who", (*JOINED, _asked("SUM(t)")), nested)
 
 
+STEPS = {"i": "1", "j": "1", "k": "5", "h": "0.5", "m": "0.1", "q": "0.001", "w": "25"}
+
+
+def average_cases() -> Iterator[Case]:
+    """Averages of one unit's rows, rounded to a step; of so few values no tie is lost in a float."""
+    for column in NUMBERS:
+        steps = f"SUM(CAST(ROUND({column} / {STEPS[column]}) AS BIGINT)) / COUNT({column})"
+        plain = f"CAST(ROUND({steps}) * {STEPS[column]} AS DECIMAL(18, 3))"
+        inner = "(SELECT who, {} AS z FROM visits WHERE j < 12 GROUP BY who{}) AS u"
+        for key in ("", ", c"):
+            asked = inner.format(f"AVG({column})", key)
+            yield Case(
+                "average of units", column, (*COUNTED, _asked("SUM(z)"), _asked("COUNT(z)")),
+                asked, plain_source=inner.format(plain, key),
+            )  # fmt: skip
+
+
+def member_cases() -> Iterator[Case]:
+    """Groups of one unit that fulfil a condition, people with rows elsewhere, and without any."""
+    for column in (*NUMBERS, *DATES, *TIMES):
+        a, b, _ = CONSTANTS[column]
+        having = f"COUNT(*) > 1 AND MAX({column}) >= {a} OR MIN({column}) < {b}"
+        inner = f"(SELECT who, COUNT(*) AS n FROM visits GROUP BY who HAVING {having}) AS u"
+        yield Case("HAVING of units", column, (*COUNTED, _asked("SUM(n)")), inner)
+    for column in (*KNOWN, "p"):
+        inner = f"(SELECT DISTINCT who, {column} AS z FROM visits) AS u"
+        yield Case("DISTINCT of units", column, COUNTED, inner, keys=(("z", "z"),))
+    sums = (*COUNTED, _asked("SUM(i)"))
+    for column in KNOWN:
+        inside = f"SELECT who FROM visits WHERE {column} = {CONSTANTS[column][0]}"
+        for test in (f"who IN ({inside})", f"who NOT IN ({inside})", f"i > 9 OR who IN ({inside})"):
+            yield Case("IN of units", column, sums, "visits", where=(test, test), unit="who")
+    for name, inside in (("nights", "s.nights > 9"), ("c", "s.c = 'oak'"), ("p", "s.p <> 'Rom'")):
+        exists = f"EXISTS (SELECT 1 FROM stays s WHERE s.guest = v.who AND {inside})"
+        for test in (exists, f"NOT {exists}", f"j > 3 AND {exists}"):
+            yield Case("EXISTS", name, sums, "visits v", where=(test, test), unit="v.who")
+    for kind in ("SEMI", "ANTI"):
+        yield Case(kind, "who", sums, f"visits {kind} JOIN stays ON who = guest")
+        yield Case(kind, "c", sums, f"visits {kind} JOIN stays ON who = guest", keys=(("c", "c"),))
+    left = "visits v LEFT JOIN stays s ON v.who = s.guest"
+    wider = (*JOINED, _asked("COUNT(guest)"), _asked("COUNT(s.c)"), _asked("SUM(i)"))
+    for condition in ("", "guest IS NULL", "guest IS NOT NULL OR i > 9", "s.c IS NULL"):
+        yield Case("LEFT JOIN of people", condition, wider, left, where=(condition, condition))
+    yield Case("LEFT JOIN of people", "c", wider, f"{left} AND v.c = s.c", keys=(("v.c", "v.c"),))
+    for key in (("s.c", "s.c"), ("s.d", "s.d"), ("s.nights", "s.nights")):
+        yield Case("LEFT JOIN of people", key[0], wider, left, keys=(key,))
+    one = "(SELECT guest, COUNT(*) AS n, SUM(nights) AS t FROM stays GROUP BY guest) AS s"
+    each = f"visits v LEFT JOIN {one} ON v.who = s.guest"
+    totals = (*COUNTED, _asked("SUM(n)"), _asked("COUNT(t)"), _asked("AVG(t)"))
+    yield Case("LEFT JOIN of units", "n", totals, each)
+    yield Case("LEFT JOIN of units", "n", totals, each, where=("n IS NULL", "n IS NULL"))
+
+
+APART = "q, t1, t60, i, h"
+"""Columns in which no two rows of a unit are equal: plain SQL leaves the order of equals open."""
+OVER = f"OVER (PARTITION BY who ORDER BY {{}}, {APART}{{}})"
+WINDOW = "(SELECT who, {} AS z, c, f FROM visits) AS r"
+
+
+def window_cases() -> Iterator[Case]:
+    """Windows over the rows of one unit."""
+    sums = (ROWS, _asked("SUM(z)"), _asked("VAR_POP(z)"))
+    for column in ORDERED:
+        for call in ("ROW_NUMBER()", "RANK()", "LAG(j)", "LEAD(i, 2)"):
+            for order in (column, f"{column} DESC"):
+                inner = WINDOW.format(f"{call} {OVER.format(order, '')}")
+                yield Case("window", column, sums, inner, keys=(("c", "c"),))
+        for call in (
+            "RANK()",
+            "DENSE_RANK()",
+            "COUNT(*)",
+            "COUNT(i)",
+            "SUM(j)",
+            "MAX(h)",
+            "MIN(k)",
+        ):
+            inner = WINDOW.format(f"{call} OVER (PARTITION BY who ORDER BY {column})")
+            yield Case("window with peers", column, sums, inner)
+    for column in NUMBERS:
+        inner = WINDOW.format(f"{column} - LAG({column}) {OVER.format(column, '')}")
+        yield Case("gap", column, sums, inner, keys=(("f", "f"),))
+        for frame in ("", " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"):
+            inner = WINDOW.format(f"SUM({column}) {OVER.format('d', frame)}")
+            yield Case("running sum", column, sums, inner, keys=(("c", "c"),))
+    for column in (*KNOWN, "p"):
+        inner = WINDOW.format(f"COUNT(*) OVER (PARTITION BY who, {column})")
+        yield Case("window of keys", column, sums, inner, keys=(("z", "z"),))
+    whole = "BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    frames = (("FIRST", ""), ("LAST", f" ROWS {whole}"), ("LAST", f" RANGE {whole}"))
+    for column, (end, frame) in product(KNOWN, frames):
+        inner = WINDOW.format(f"{end}_VALUE({column}) {OVER.format('j', frame)}")
+        yield Case("first and last", column, COUNTED, inner, keys=(("z", "z"),))
+
+
+def first_cases() -> Iterator[Case]:
+    """Rows that are chosen by windows, and the days between rows."""
+    sums = (*COUNTED, _asked("SUM(i)"))
+    for order in ("d", "h DESC", "j"):
+        firsts = f"SELECT DISTINCT ON (who) who, i, c FROM visits ORDER BY who, {order}, {APART}"
+        yield Case("DISTINCT ON", order, sums, f"({firsts}) AS r", keys=(("c", "c"),))
+    firsts = f"SELECT DISTINCT ON (who, c) who, i, c FROM visits ORDER BY {{}}i DESC, {APART}"
+    for asked in ("who, ", "who, c, "):
+        plain = f"({firsts.format('who, c, ')}) AS r"
+        yield Case("DISTINCT ON", "c", sums, f"({firsts.format(asked)}) AS r", plain_source=plain)
+    numbered = f"ROW_NUMBER() {OVER.format('d DESC', '')}"
+    shown = f"SELECT who, i, c, {numbered} AS n FROM visits WHERE j > 1 QUALIFY n <= 2 AND i > 3"
+    yield Case("QUALIFY", "c", sums, f"({shown}) AS r", keys=(("c", "c"),))
+    counted = "COUNT(*) OVER (PARTITION BY who) = 2"
+    hidden = f"SELECT who, i FROM visits QUALIFY {numbered} = 1 OR {counted}"
+    yield Case("QUALIFY", "i", sums, f"({hidden}) AS r")
+    gap = f"SELECT who, DATE_DIFF('day', LAG(d) {OVER.format('d', '')}, d) AS z FROM visits"
+    for inner in (gap, f"SELECT who, MAX(z) AS z FROM ({gap}) GROUP BY who"):
+        yield Case("days between", "d", (*COUNTED, _asked("SUM(z)")), f"({inner}) AS r")
+
+
 def result_cases() -> Iterator[Case]:
     """What is computed from noisy results leaves the exact integers as they are."""
     n = "a0"
@@ -775,6 +890,10 @@ def cases() -> list[Case]:
         *filter_cases(),
         *source_cases(),
         *subquery_cases(),
+        *average_cases(),
+        *member_cases(),
+        *window_cases(),
+        *first_cases(),
         *result_cases(),
         *option_cases(),
     ]

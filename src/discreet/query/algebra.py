@@ -56,6 +56,8 @@ __all__ = [
     "Scan",
     "Source",
     "Statistic",
+    "Window",
+    "Windowed",
     "scans",
 ]
 
@@ -105,7 +107,33 @@ class PerUnit:
     columns: tuple[tuple[str, Expression], ...]
 
 
-Source = Scan | Join | Rows | PerUnit
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a row gets from the rows of its own unit, and of equal keys in `partition`.
+
+    `function` is row_number, rank, dense_rank, lag, lead, first_value, last_value, count, sum, min
+    or max. The rows are ordered by `order`, missing values last, and then by their hash. `frame`
+    is "all" rows, the "rows" up to this one, or, if empty, these and all that are equal in order.
+    """
+
+    function: str
+    argument: Expression | None
+    partition: tuple[Expression, ...]
+    order: "tuple[Order, ...]"
+    frame: str = ""
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """The rows of a private source that pass `where`, with a further column for each window."""
+
+    source: "Source"
+    where: Expression | None
+    columns: tuple[tuple[str, Window], ...]
+
+
+Source = Scan | Join | Rows | PerUnit | Windowed
 """What can stand after FROM."""
 
 
@@ -127,7 +155,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One ORDER BY term over key names (Field) and aggregates; applied to the noisy result."""
+    """One ORDER BY term: over key names (Field) and aggregates for the noisy result, over the
+    columns of rows in a window.
+    """
 
     expression: Expression
     direction: str
@@ -188,5 +218,5 @@ def scans(source: Source) -> Iterator[str]:
         case Join(_, left, right):
             yield from scans(left)
             yield from scans(right)
-        case Rows(inner) | PerUnit(inner):
+        case Rows(inner) | PerUnit(inner) | Windowed(inner):
             yield from scans(inner)

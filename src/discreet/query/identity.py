@@ -5,7 +5,19 @@ changes, whatever the class and its fields are called later.
 from types import MappingProxyType
 
 from discreet.encoding import LOSS_FORMS, Form, Forms
-from discreet.query.algebra import Join, Key, Options, Order, Output, PerUnit, Query, Rows, Scan
+from discreet.query.algebra import (
+    Join,
+    Key,
+    Options,
+    Order,
+    Output,
+    PerUnit,
+    Query,
+    Rows,
+    Scan,
+    Window,
+    Windowed,
+)
 from discreet.query.expression import (
     Aggregate,
     Arithmetic,
@@ -69,6 +81,8 @@ QUERY_FORMS: Forms = MappingProxyType(
         ),
         Rows: Form.of("Rows", "source", "where", "columns"),
         Scan: Form.of("Scan", "table", "names"),
+        Window: Form.of("Window", "function", "argument", "partition", "order", "frame", "offset"),
+        Windowed: Form.of("Windowed", "source", "where", "columns"),
         Statistic: MappingProxyType(
             {
                 "count(*)": "<Statistic.ROWS: 'count(*)'>",

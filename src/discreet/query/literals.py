@@ -20,11 +20,14 @@ from discreet.query.algebra import (
     Join,
     Literal,
     Member,
+    Order,
     PerUnit,
     Query,
     Rows,
     Scan,
     Source,
+    Window,
+    Windowed,
 )
 from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import EPOCH, MIDNIGHT, OTHER, Column
@@ -35,6 +38,7 @@ __all__ = ["refuse_unknown_values"]
 _MOST_COMPARED = 1000  # keys whose likeness to a text is computed
 _LONGEST = 60
 _PATTERN = "LIKE"
+_OTHER_ROWS = ("lag", "lead", "first_value", "last_value", "min", "max")
 
 _Columns = Mapping[str, Column]
 
@@ -90,6 +94,10 @@ class _Known:
                 columns_inside = self.of(inner)
                 self.check(where, columns_inside, columns_inside)
                 return self._declared_columns(computed, columns_inside, columns_inside)
+            case Windowed(inner, where, windows):
+                columns_inside = self.of(inner)
+                self.check(where, columns_inside, columns_inside)
+                return {**columns_inside, **self._declared_windows(windows, columns_inside)}
             case PerUnit(inner, where, keys, computed):
                 columns_inside = self.of(inner)
                 self.check(where, columns_inside, columns_inside)
@@ -106,6 +114,21 @@ class _Known:
             name: columns[expression.name]
             for name, expression in computed
             if isinstance(expression, Field) and expression.name in columns
+        }
+
+    def _declared_windows(
+        self, windows: tuple[tuple[str, Window], ...], columns: _Columns
+    ) -> _Columns:
+        """The windows that are a declared column of another row."""
+        for _, window in windows:
+            for part in (window.argument, *window.partition, *window.order):
+                self.check(part.expression if isinstance(part, Order) else part, columns, columns)
+        return {
+            name: columns[window.argument.name]
+            for name, window in windows
+            if window.function in _OTHER_ROWS
+            and isinstance(window.argument, Field)
+            and window.argument.name in columns
         }
 
     def check(self, expression: Expression | None, columns: _Columns, rows: _Columns) -> None:

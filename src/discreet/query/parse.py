@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Field, Key, Query
 from discreet.query.readers.typed import Typed, only, refuse, where_in_text
+from discreet.query.statement.membership import join_members
 from discreet.query.statement.options import cut, options
 from discreet.query.statement.ranking import limit, read_order, shorten
-from discreet.query.statement.scopes import Results, Rows
+from discreet.query.statement.scopes import Results
 from discreet.query.statement.select import Made, condition, items, outputs, read_keys, scope
 from discreet.query.statement.sources import Known, from_clause
 from discreet.query.statement.subqueries import common_tables, subquery
@@ -78,7 +79,8 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
         raise refuse(select, "Write SELECT ... FROM a table.")
     only(select, *_PARTS)
     known = Known(tables, common_tables(select.args.get("with_"), tables))
-    rows = Rows(from_clause(select, known, subquery))
+    clause = select.args.get("where")
+    rows = join_members(from_clause(select, known, subquery), clause, known, subquery)
     if rows.relation.population is None:
         raise UnsafeQuery(
             "the question reads only public tables: there is nothing to protect. Read them "
@@ -94,7 +96,7 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     having = condition(select.args.get("having"), named)
     return Query(
         source=rows.relation.source,
-        where=condition(select.args.get("where"), rows),
+        where=condition(clause, rows),
         keys=tuple(Key(_label(key), expression) for expression, key in results.keys.items()),
         outputs=shown,
         columns=columns,

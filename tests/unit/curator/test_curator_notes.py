@@ -428,3 +428,19 @@ def test_offers_are_accepted_whatever_the_columns_are_called(unit):
             offered += 1
             assert parse(ask, {"t": table})
     assert offered >= 4
+
+
+def test_first_rows_are_said_to_be_the_first_of_those_that_are_used():
+    def said(text):
+        query = parse(text, TABLES)
+        made = plan(Draft(query=query, table=TABLES["visits"], price=ZCDP(rho=1)))
+        return [note.text for note in notes_of(made)]
+
+    row = "ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS place"
+    inner = f"(SELECT age, {row} FROM visits)"
+    note = (
+        "First, last, previous and running values, ranks and row numbers are those among the rows "
+        "of one patient_id that are used; missing values come last in their order."
+    )
+    assert note in said(f"SELECT COUNT(*) FROM {inner} WHERE place = 1")
+    assert note not in said("SELECT COUNT(*) FROM (SELECT age FROM visits)")

@@ -23,6 +23,8 @@ from discreet.query.algebra import (
     Rows,
     Scan,
     Statistic,
+    Window,
+    Windowed,
 )
 from discreet.query.parse import parse
 from discreet.schema.column import Column
@@ -45,6 +47,7 @@ CODES = Table(
     columns=(Column("code", "integer", upper=9), Column("who", "integer", upper=9)),
 )
 TABLES = {each.name: each for each in (VISITS, STAYS, TRIPS, PEOPLE, ONCE, CODES)}
+ROW_NUMBER = Window("row_number", None, (), ())
 COUNT = (Output("n", Aggregate(Statistic.ROWS, None)),)
 
 
@@ -59,7 +62,9 @@ FORGED = {
     "no unit on the right": Join("inner", Scan("once"), Scan("people"), (("o", "a"),)),
     "no unit at all": Join("inner", Scan("people"), Scan("people", (("a", "b"),)), (("a", "b"),)),
     "rows of nobody": Join("left", Scan("codes"), Scan("visits"), (("code", "n"),)),
-    "who has no row": Join("left", Scan("visits"), Scan("stays"), ()),
+    "who has no row elsewhere": Join("left", Scan("visits"), Scan("trips"), ()),
+    "windows of nobody": Windowed(Scan("codes"), None, (("n", ROW_NUMBER),)),
+    "windows of rows": Windowed(Scan("people"), None, (("n", ROW_NUMBER),)),
     "another kind of join": Join("full", Scan("visits"), Scan("codes"), (("n", "code"),)),
     "a cross join": Join("inner", Scan("visits"), Scan("codes"), ()),
     "public rows only": Rows(Scan("codes"), None, (("code", Field("code")),)),

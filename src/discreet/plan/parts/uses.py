@@ -23,6 +23,7 @@ from discreet.query.algebra import (
     Scan,
     Source,
     Statistic,
+    Windowed,
 )
 from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import Column
@@ -86,10 +87,25 @@ def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
         case Rows(inner, where, columns):
             names = _names(inner, tables, read)
             return _trace_columns(columns, names, where, read)
+        case Windowed(inner):
+            names = _names(inner, tables, read)
+            return {**names, **_trace_windows(source, names, read)}
         case PerUnit(inner, where, keys, columns):
             names = _names(inner, tables, read)
             known = {**names, **_trace_columns(keys, names, None, read)}
             return _trace_columns(columns, known, where, read)
+
+
+def _trace_windows(windowed: Windowed, names: _Names, read: Read) -> _Names:
+    for _, window in windowed.columns:
+        for part in (*window.partition, *(term.expression for term in window.order)):
+            _mark(part, names, read)
+    values = tuple(
+        (name, window.argument)
+        for name, window in windowed.columns
+        if window.argument is not None and window.function != "count"
+    )
+    return _trace_columns(values, names, windowed.where, read)
 
 
 def _trace_columns(

@@ -31,6 +31,7 @@ from discreet.query.algebra import (
     Scan,
     Source,
     Statistic,
+    Windowed,
 )
 from discreet.query.expression import aggregates_of, fields_of
 from discreet.query.readers.naming import free_name
@@ -107,7 +108,7 @@ def _is_narrowed(source: Source) -> bool:
             return False
         case Join(_, left, right):
             return _is_narrowed(left) or _is_narrowed(right)
-        case Rows(inner, where) | PerUnit(inner, where):
+        case Rows(inner, where) | PerUnit(inner, where) | Windowed(inner, where):
             return where is not None or _is_narrowed(inner)
 
 
@@ -137,9 +138,43 @@ def _rows(plan: Plan) -> Iterator[Note]:
                 f"{table.name}: at most {table.rows_per_key:,} {rows} for one "
                 f"{', '.join(table.key)} can be joined."
             )
+    if any(_averages(query.source)):
+        yield Note("An average of one unit's rows is rounded to a step of what is averaged.")
+    if plan.table.unit is not None and _has_windows(query.source):
+        yield Note(
+            "First, last, previous and running values, ranks and row numbers are those among the "
+            f"rows of one {plan.table.unit} that are used; missing values come last in their order."
+        )
     if most is not None and plan.table.unit is not None and not _plain(query):
         rows = "1 row" if most == 1 else f"{most:,} rows"
         yield Note(f"After the joins, at most {rows} of one {plan.table.unit} count.")
+
+
+def _averages(source: Source) -> Iterator[bool]:
+    """Whether each grouped subquery rounds an average."""
+    match source:
+        case Join(_, left, right):
+            yield from _averages(left)
+            yield from _averages(right)
+        case PerUnit(inner, columns=columns):
+            found = aggregates_of(tuple(expression for _, expression in columns))
+            yield any(each.statistic is Statistic.AVERAGE for each in found)
+            yield from _averages(inner)
+        case Rows(inner) | Windowed(inner):
+            yield from _averages(inner)
+
+
+def _has_windows(source: Source) -> bool:
+    """Whether the rows of a unit are looked at in an order."""
+    match source:
+        case Scan():
+            return False
+        case Join(_, left, right):
+            return _has_windows(left) or _has_windows(right)
+        case Rows(inner) | PerUnit(inner):
+            return _has_windows(inner)
+        case Windowed():
+            return True
 
 
 def _only_people(query: Query) -> bool:

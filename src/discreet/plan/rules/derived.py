@@ -5,10 +5,10 @@ Knows bounds, never data.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
+from typing import cast as typed_as
 
 from discreet.errors import SchemaError, UnsafeQuery
-from discreet.plan.sql.bounds import Bounded
+from discreet.plan.sql.bounds import Bounded, cast
 from discreet.plan.sql.expressions import Scope, bounded
 from discreet.query.algebra import Aggregate, Expression, Field, Statistic
 from discreet.query.expression import aggregates_of, parts_of
@@ -79,7 +79,7 @@ def _free_name(used: set[str]) -> str:
 
 def without_aggregates(expression: Expression, aggregated: Aggregated) -> Expression:
     """The expression over the columns that stand for its aggregates."""
-    return cast(Expression, _replace(expression, aggregated))
+    return typed_as(Expression, _replace(expression, aggregated))
 
 
 def _replace(part: object, aggregated: Aggregated) -> object:
@@ -104,10 +104,28 @@ def _value(aggregate: Aggregate, scope: Scope, rows: int) -> Bounded:
     if aggregate.statistic is Statistic.SUM and value.kind == "number":
         low, high = min(value.lower, rows * value.lower), max(value.upper, rows * value.upper)
         return replace(value, sql=value.total, lower=low, upper=high)
+    if aggregate.statistic is Statistic.AVERAGE and value.kind == "number":
+        return _average(value, rows)
     if aggregate.statistic in (Statistic.MINIMUM, Statistic.MAXIMUM) and value.kind != "category":
         name = "MIN" if aggregate.statistic is Statistic.MINIMUM else "MAX"
         return replace(value, sql=f"{name}({value.sql})")
     raise UnsafeQuery(
         f"{aggregate.statistic.upper()} of one unit's rows is not supported in a subquery. Use "
-        "COUNT, SUM, MIN or MAX of numbers. Nothing was charged."
+        "COUNT, SUM, AVG, MIN or MAX of numbers. Nothing was charged."
     )
+
+
+def _average(value: Bounded, rows: int) -> Bounded:
+    """The mean of at most `rows` values, rounded to a lattice step, a half away from zero.
+
+    Between the bounds, which are steps, it stays. Divided are integers that are not negative, by
+    one that is not zero, since an engine may compute a branch of CASE that it does not take.
+    """
+    dialect, reach = value.dialect, 2 * rows * value.reach + rows
+    replace(value, lower=-reach, upper=reach)  # which refuses what no type holds
+    count = cast(reach, f"COUNT({value.sql})", dialect)
+    total = cast(reach, value.total, dialect)
+    divisor = f"GREATEST(2 * {count}, {cast(reach, '1', dialect)})"
+    mean = dialect.quotient(f"(2 * ABS({total}) + {count})", divisor, value.reach)
+    signed = f"CASE WHEN {total} < 0 THEN -({mean}) ELSE ({mean}) END"
+    return replace(value, sql=f"CASE WHEN {count} > 0 THEN {signed} END")

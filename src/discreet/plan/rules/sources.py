@@ -10,9 +10,20 @@ from math import isqrt, prod
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.rules.derived import Aggregated, allow_missing, column_of, without_aggregates
+from discreet.plan.rules.windows import window_value
 from discreet.plan.sql.dialects import Dialect, dialect_of, join_relations, quote_column
 from discreet.plan.sql.expressions import Scope, bounded, condition
-from discreet.query.algebra import Compare, Expression, Field, Join, PerUnit, Rows, Scan, Source
+from discreet.query.algebra import (
+    Compare,
+    Expression,
+    Field,
+    Join,
+    PerUnit,
+    Rows,
+    Scan,
+    Source,
+    Windowed,
+)
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
@@ -84,11 +95,16 @@ def _names(rows: Rowset) -> list[str]:
     return names if rows.unit is None else ['"$unit"', *names]
 
 
+def _hash_order(rows: Rowset, unit: str, dialect: Dialect) -> list[str]:
+    """An order in which only rows that are equal in all columns are equal."""
+    texts = [dialect.column_text(column) for column in rows.columns]
+    return [dialect.hash_texts(unit, texts, "'|'"), *_names(rows)]
+
+
 def _first_rows(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
     """The first rows of each partition, by a hash of it and of all lattice values."""
-    texts = [dialect.column_text(column) for column in rows.columns]
     names = _names(rows)
-    order = ", ".join([dialect.hash_texts(partition[0], texts, "'|'"), *names])
+    order = ", ".join(_hash_order(rows, partition[0], dialect))
     ranked = (
         f"SELECT {', '.join(names)}, row_number() OVER (PARTITION BY {', '.join(partition)} "
         f'ORDER BY {order}) AS "$place" FROM {dialect.derived(rows.select, "every")}'
@@ -117,6 +133,8 @@ class _Reader:
                 return self._rows(source)
             case PerUnit():
                 return self._per_unit(source)
+            case Windowed():
+                return self._windowed(source)
 
     def _scan(self, scan: Scan) -> Rowset:
         table, relation = self.tables[scan.table]
@@ -204,6 +222,33 @@ class _Reader:
             work=inner.work + rows,
         )
 
+    def _windowed(self, windowed: Windowed) -> Rowset:
+        """The same rows of each unit with a column for each window, of which each sees the rows of
+        one unit: so a row depends on the rows of its own unit alone.
+        """
+        inner = self.read(windowed.source)
+        if inner.unit is None or inner.rows_per_unit is None:
+            raise UnsafeQuery(
+                "a window is over the rows of a unit, which nothing bounds here. Join on the "
+                "declared key of a public table. Nothing was charged."
+            )
+        scope, rows = self._scope(inner.columns), inner.rows_per_unit
+        ties = _hash_order(inner, '"$unit"', self.dialect)
+        made = [
+            (column_of(name, value), value.sql)
+            for name, window in windowed.columns
+            for value in [window_value(window, scope, rows=rows, ties=ties)]
+        ]
+        listed = [*_names(inner), *(f'{sql} AS "{column.name}"' for column, sql in made)]
+        source = self.dialect.derived(inner.select, "rows")
+        where = self._where(windowed.where, inner.columns)
+        return replace(
+            inner,
+            select=f"SELECT {', '.join(listed)} FROM {source}{where}",
+            columns=(*inner.columns, *(column for column, _ in made)),
+            work=inner.work + rows,
+        )
+
     def _join(self, join: Join) -> Rowset:
         left, right = self.read(join.left), self.read(join.right)
         _check_people(join, left, right)
@@ -217,7 +262,9 @@ class _Reader:
             right, many = self._match(right, join.right, [name for _, name in join.on])
             left = self._cut_to(left, many)
             rows = _product(left.rows_per_unit, many)
-        else:  # of one population, joined on the unit
+        else:
+            # Of one population, joined on the unit. A row of a left join that meets none stays
+            # one row, so it makes no more than an inner join: rows of one unit are max(1, many).
             left, right = self._cut_sides(left, right)
             many = None
             rows = _product(left.rows_per_unit, right.rows_per_unit)
@@ -267,7 +314,7 @@ class _Reader:
             return join_relations(join.kind, names, one, other, on), columns
         if left.public or right.public:
             return self.dialect.looked_up(join.kind, names, one, other, on), columns
-        return self.dialect.paired(names, one, other, on), columns
+        return self.dialect.paired(join.kind, names, one, other, on), columns
 
     def _limit(self, left: Rowset, right: Rowset) -> int:
         """The most rows of one unit that a join may make: no fewer than a side has already."""
@@ -368,9 +415,11 @@ class _Reader:
 
 def _check_people(join: Join, left: Rowset, right: Rowset) -> None:
     """Rows of different people never meet, and every row of a join is somebody's."""
-    if join.kind not in ("inner", "left") or (join.kind == "left" and not right.public):
+    if join.kind not in ("inner", "left") or (
+        join.kind == "left" and left.public and not right.public
+    ):
         raise UnsafeQuery(
-            "only an inner join and a left join with a public table on its right are supported. "
+            "only an inner join and a left join of a private table are supported. "
             "Nothing was charged."
         )
     if left.public or right.public:

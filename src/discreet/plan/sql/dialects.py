@@ -39,11 +39,12 @@ def join_relations(kind: str, columns: str, left: str, right: str, on: str) -> s
     return f"SELECT {columns} FROM {left} {kind.upper()} JOIN {right} ON {on}"
 
 
-def join_in_full(columns: str, left: str, right: str, on: str, fence: str = "") -> str:
-    """An inner join that reads both sides to their ends: a full join, filtered afterwards.
+def join_in_full(kind: str, columns: str, left: str, right: str, on: str, fence: str = "") -> str:
+    """An inner or left join that reads both sides to their ends: a full join, filtered afterwards.
 
     `fence` is what keeps an optimizer from seeing that rows without a match are left out again.
-    >>> print(join_in_full("a, b", "l", "r", "a = b", fence=" OFFSET 0").partition(" FROM ")[2])
+    >>> sql = join_in_full("inner", "a, b", "l", "r", "a = b", fence=" OFFSET 0")
+    >>> print(sql.partition(" FROM ")[2])
     (SELECT a, b, "$here", "$there" FROM (SELECT *, 1 AS "$here" FROM l) AS here FULL JOIN \
 (SELECT *, 1 AS "$there" FROM r) AS there ON a = b OFFSET 0) AS met WHERE "$here" = 1 AND \
 "$there" = 1
@@ -51,7 +52,8 @@ def join_in_full(columns: str, left: str, right: str, on: str, fence: str = "") 
     here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
     there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'
     met = f'SELECT {columns}, "$here", "$there" FROM {here} FULL JOIN {there} ON {on}{fence}'
-    return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1 AND "$there" = 1'
+    matched = ' AND "$there" = 1' if kind == "inner" else ""
+    return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1{matched}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,13 @@ class Dialect:
 
     `wide` is an integer type beyond 64 bits, `null` a missing integer, `unknown` a condition that
     is neither true nor false, `boolean` the type that a condition takes as an integer.
-    `quotient` divides a number from 0 on by a positive constant and cuts off; it is told how far
+    `quotient` divides a number from 0 on by a positive integer and cuts off; it is told how far
     the result reaches. `date_part` and `date_start` take a name and a day number. `sum_type` is
     the type in which numbers up to a reach add up without overflow, `hash_of` the md5 of a text.
     `looked_up` joins a private and a public relation so that the public one is read whole, even
     where the private one is empty: it takes a kind, columns, both relations and a condition;
-    `paired` joins two private ones so that each is read whole where the other is empty.
+    `paired` joins two private ones so that each is read whole where the other is empty; it takes
+    the same.
     """
 
     name: str
@@ -74,7 +77,7 @@ class Dialect:
     null: str
     unknown: str
     boolean: str
-    quotient: Callable[[str, int, int], str]
+    quotient: Callable[[str, int | str, int], str]
     date_part: Callable[[str, str], str]
     date_start: Callable[[str, str], str]
     sum_type: Callable[[int], str]
@@ -82,7 +85,7 @@ class Dialect:
     literal: Callable[[str], str]
     derived: Callable[[str, str], str]
     looked_up: Callable[[str, str, str, str, str], str]
-    paired: Callable[[str, str, str, str], str]
+    paired: Callable[[str, str, str, str, str], str]
 
     def integer(self, reach: int) -> str:
         """The integer type that holds every k with |k| <= reach, below 2**90.
@@ -142,11 +145,13 @@ def _duckdb_start(unit: str, day: str) -> str:
     return f"date_diff('day', DATE '1970-01-01', {start})"
 
 
-def _duckdb_paired(columns: str, left: str, right: str, on: str) -> str:
+def _duckdb_paired(kind: str, columns: str, left: str, right: str, on: str) -> str:
     # The right side is hashed first, and a left join reads all of the left; OFFSET keeps the
     # optimizer from seeing that rows without a match are left out again.
     there = f'(SELECT *, 1 AS "$there" FROM {right})'
     met = f'SELECT {columns}, "$there" FROM {left} LEFT JOIN {there} ON {on} OFFSET 0'
+    if kind == "left":
+        return f"SELECT {columns} FROM ({met})"
     return f'SELECT {columns} FROM ({met}) WHERE "$there" = 1'
 
 
@@ -228,7 +233,7 @@ POSTGRESQL = Dialect(
 _SPARK_SHORT = 1 << 24  # sums of these fit BIGINT up to 2**39 rows
 
 
-def _spark_quotient(dividend: str, divisor: int, reach: int) -> str:
+def _spark_quotient(dividend: str, divisor: int | str, reach: int) -> str:
     if reach < _SMALL:
         return f"({dividend} div {divisor})"  # BIGINT, whatever goes in
     whole = f"({dividend} - {dividend} % {divisor})"

@@ -9,8 +9,9 @@ _NOISY = "Noise is added for you."
 _QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _SUBQUERY = "A subquery stands after FROM or JOIN, or in WITH; write a join with it."
+_MEMBER = "It stands in WHERE: unit IN (SELECT ...) or EXISTS (SELECT ...)."
+_WINDOW = "Over rows it stands in a subquery without GROUP BY: OVER (PARTITION BY unit ORDER BY x)."
 _INTERVAL = "Write an interval beside a constant: DATE '2024-01-31' + INTERVAL 7 DAY."
-_SEMI = "Write JOIN ... ON a.unit = b.unit, and a condition in WHERE."
 _SETS = "Aggregate the rows of people on each side first: COUNT(*), SUM(x)."
 _KEPT = "Which rows it keeps would depend on the rows of other people. Filter with WHERE."
 
@@ -48,7 +49,8 @@ PART_HINTS: Mapping[str, str] = MappingProxyType(
     {
         "distinct": "Write GROUP BY the columns.",
         "offset": "Write ORDER BY and LIMIT.",
-        "qualify": "Write HAVING.",
+        "qualify": "It stands in a subquery, beside windows over the rows of one unit.",
+        "query": _MEMBER,
         "recursive": "Write WITH name AS (SELECT ...), each using only earlier ones.",
         "with_": "Write WITH once, at the start of the question.",
     }
@@ -90,7 +92,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "CurrentTimestamp": "Write the date itself, as in DATE '2024-01-31'.",
         "Distinct": "Only COUNT(DISTINCT unit) with the table's unit column is answered.",
         "Escape": "List the categories with IN.",
-        "Exists": _SUBQUERY,
+        "Exists": _MEMBER,
         "Join": "Write JOIN ... ON a.unit = b.unit.",
         "Pow": "Write x * x.",
         "Rand": "Noise is added for you.",
@@ -100,7 +102,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "Subquery": _SUBQUERY,
         "TryCast": "Leave the cast out.",
         "Tuple": "Compare the columns one by one.",
-        "Window": "Order and limit the result with ORDER BY and LIMIT.",
+        "Window": _WINDOW,
     }
 )
 """What to write instead of a class of parsed node."""
@@ -110,14 +112,12 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
     {
         "ALL": "Leave ALL out.",
         "ANY": "Use IN with a list of constants.",
-        "ANTI": _SEMI,
         "ASOF": "Write JOIN ... ON with equalities.",
         "CROSS": "It pairs rows of different people. Write JOIN ... ON a.unit = b.unit.",
         "CURRENT_TIMESTAMP": _TODAY,
         "DELETE": "Nothing but questions is answered.",
         "ESCAPE": "List the categories with IN.",
         "EXCEPT": _SETS,
-        "EXISTS": _SUBQUERY,
         "FETCH": _KEPT,
         "INTERSECT": _SETS,
         "FULL": "Write JOIN, or LEFT JOIN with a public table.",
@@ -125,9 +125,7 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "RECURSIVE": "Write WITH name AS (SELECT ...), each using only earlier ones.",
         "VALUES": "Ask about a registered table.",
         "OFFSET": _KEPT,
-        "OVER": "Over rows of people it would mix them: write SUM(COUNT(*)) OVER (...).",
         "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
-        "SEMI": _SEMI,
         "TABLE_SAMPLE": "Questions are about the whole table.",
         "DATETIME": "Write TIMESTAMP '2024-01-31 12:00:00'.",
         "TIMESTAMPTZ": "Write TIMESTAMP '2024-01-31 12:00:00', without a zone.",

@@ -39,6 +39,7 @@ class Kind(StrEnum):
     BOOLEAN = "boolean"
     DATE = "date"
     DATETIME = "datetime"
+    PRESENT = "privacy unit that can be missing"
     NULL = "NULL"
 
     @property

@@ -47,12 +47,12 @@ _ON_ANSWERS = MappingProxyType(
         "Nullif": "Write x / NULLIF(y, 0), or apply it to the answer.",
     }
 )
-_OF_A_UNIT = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM)
+_ADDED = (Statistic.SUM, Statistic.AVERAGE)
+_OF_A_UNIT = (*_ADDED, Statistic.ROWS, Statistic.VALUES, Statistic.MINIMUM, Statistic.MAXIMUM)
+_OF_UNITS = "Only COUNT, SUM, AVG, MIN and MAX are computed for each unit."
+_OF_PRESENCE = ("Count", "Is")
 _INSTEAD = MappingProxyType(
-    {
-        Statistic.AVERAGE: "Select SUM(x) and COUNT(x), and divide their totals outside.",
-        Statistic.UNITS: "It is 1 for every unit. Write COUNT(DISTINCT unit) outside.",
-    }
+    {Statistic.UNITS: "It is 1 for every unit. Write COUNT(DISTINCT unit) outside."}
 )
 
 
@@ -72,6 +72,7 @@ def bare_name(node: "Expr") -> str:
 class Rows:
     """Expressions over the columns of a source, before grouping.
 
+    `settled` are nodes, by their identity, whose meaning the source has taken up.
     >>> import sqlglot
     >>> from discreet.schema import Column, Table
     >>> table = Table("t", columns=(Column("age", "integer", upper=110),))
@@ -80,6 +81,7 @@ class Rows:
     """
 
     relation: Relation
+    settled: Mapping[int, Typed] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -90,6 +92,8 @@ class Rows:
         """Translate a node that stands on rows."""
         if node is None:
             raise missing()
+        if id(node) in self.settled:
+            return self.settled[id(node)]
         name = type(node).__name__
         if name == "Column":
             return self._column(node)
@@ -129,6 +133,12 @@ class Rows:
             raise UnsafeQuery(
                 f"{column.name!r}{where_in_text(node)} is the privacy unit: it may be used only in "
                 f"COUNT(DISTINCT {sql_name(column.name)}), in joins and in subqueries."
+            )
+        if column.typed.kind is Kind.PRESENT and type(node.parent).__name__ not in _OF_PRESENCE:
+            raise UnsafeQuery(
+                f"{column.spelt!r}{where_in_text(node)} is the privacy unit on the right of a LEFT "
+                "JOIN: it may be used only with IS NULL, IS NOT NULL and in COUNT(...). Elsewhere "
+                "use the unit of the left side."
             )
         return column.typed
 
@@ -196,10 +206,14 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows."""
+    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows.
+
+    `names` are aliases, which HAVING may use.
+    """
 
     rows: Rows
     keys: Mapping[Expression, Typed]
+    names: Mapping[str, Typed] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -225,6 +239,9 @@ class Unit:
             if key is not None:
                 return key
         if name == "Column":
+            alias = bare_name(node)
+            if alias.casefold() in self.names and not self.rows.relation.find_all(alias):
+                return self.names[alias.casefold()]
             shown = default_name(self.rows.read(node).expression, self.rows.relation.spellings)
             raise UnsafeQuery(
                 f"{shown!r}{where_in_text(node)} is neither grouped nor aggregated in the "
@@ -241,9 +258,9 @@ class Unit:
         statistic = typed.expression.statistic
         if statistic in _OF_A_UNIT:
             counted = (Kind.INTEGER, Kind.BOOLEAN)
-            whole = statistic is Statistic.SUM and self.rows.read(node.this).kind in counted
+            whole = statistic in _ADDED and self.rows.read(node.this).kind in counted
             return replace(typed, kind=Kind.INTEGER) if whole else typed
-        advice = _INSTEAD.get(statistic, "Only COUNT, SUM, MIN and MAX are computed for each unit.")
+        advice = _INSTEAD.get(statistic, _OF_UNITS)
         raise UnsafeQuery(
             f"{statistic.upper()} in a subquery{where_in_text(node)} is not supported. {advice}"
         )

@@ -7,8 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Field, Join, scans
-from discreet.query.readers.typed import only, refuse, where_in_text
+from discreet.query.algebra import (
+    Field,
+    IsNull,
+    Join,
+    Literal,
+    PerUnit,
+    Rows,
+    Source,
+    scans,
+)
+from discreet.query.readers.naming import free_name
+from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
 from discreet.query.statement.relations import (
     Relation,
     Visible,
@@ -23,9 +33,10 @@ from discreet.schema.table import Table
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Known", "Subquery", "from_clause"]
+__all__ = ["Known", "Subquery", "check_people", "check_scans", "from_clause", "one_each"]
 
 _MOST_SCANS = 16
+_JOINS = ("", "INNER", "LEFT", "LEFT OUTER", "SEMI", "ANTI", "LEFT SEMI", "LEFT ANTI")
 _NO_ON = "pairs every row with every row. Write JOIN ... ON a.x = b.x"
 
 
@@ -58,12 +69,17 @@ def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
     relation = _read_source(clause.this, known, subquery)
     for node in select.args.get("joins") or []:
         relation = _join(relation, node, known, subquery)
-        if len(list(scans(relation.source))) > _MOST_SCANS:
-            raise UnsafeQuery(
-                f"the question reads more than {_MOST_SCANS} tables{where_in_text(node)}, "
-                "subqueries counted as often as they are used. Join fewer."
-            )
+        check_scans(relation, node)
     return relation
+
+
+def check_scans(relation: Relation, node: "Expr") -> None:
+    """Refuse a source that reads too many tables."""
+    if len(list(scans(relation.source))) > _MOST_SCANS:
+        raise UnsafeQuery(
+            f"the question reads more than {_MOST_SCANS} tables{where_in_text(node)}, "
+            "subqueries counted as often as they are used. Join fewer."
+        )
 
 
 def _read_source(node: "Expr", known: Known, subquery: Subquery) -> Relation:
@@ -107,26 +123,82 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
     only(node, "this", "on", "using", "side", "kind")
     side, kind = str(node.args.get("side") or ""), str(node.args.get("kind") or "")
     written = " ".join(word.upper() for word in (side, kind) if word)
-    if written not in ("", "INNER", "LEFT", "LEFT OUTER"):
+    if written not in _JOINS:
         raise UnsafeQuery(
             f"{written[:60]} JOIN{where_in_text(node)} is not supported here. "
-            "Write JOIN ... ON, or LEFT JOIN with a public table."
+            "Write JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN."
         )
     right = _read_source(node.this, known, subquery)
     _tell_apart(left, right, node)
+    if kind in ("SEMI", "ANTI"):
+        return _keep(left, right, kind, node)
     used = [*left.spellings, *(unit.name for unit in left.units)]
     right = rename_taken(right, used)
     pairs = _pairs(left, right, node)
-    if side and right.population is not None:
+    if side and left.population is None and right.population is not None:
         raise UnsafeQuery(
-            f"LEFT JOIN{where_in_text(node)} takes only a public table on its right: whether a "
-            "person has a row there is private. Write JOIN."
+            f"LEFT JOIN{where_in_text(node)} of a public table: its rows without a match are "
+            "nobody's. Put the private table first, or write JOIN."
         )
     on = _check_pairs(left, right, pairs, node)
+    columns = _show_columns(left, right, node)
+    if side and right.population is not None:
+        right, columns = _flag(right, columns, used)
     source = Join("left" if side else "inner", left.source, right.source, on)
     private = left if left.population is not None else right
-    columns = (*left.columns, *_show_columns(left, right, node))
-    return Relation(source, columns, private.population, private.unit)
+    return Relation(source, (*left.columns, *columns), private.population, private.unit)
+
+
+def _keep(left: Relation, right: Relation, kind: str, node: "Expr") -> Relation:
+    """The rows of the left side whose unit has rows on the right, or has none."""
+    on = _check_pairs(left, right, _pairs(left, right, node), node)
+    if left.population is None or right.population is None or on:
+        raise UnsafeQuery(
+            f"{kind} JOIN{where_in_text(node)} takes two private tables and their unit alone. For "
+            "a public table write JOIN, or LEFT JOIN and IS NULL; for further columns, a JOIN with "
+            "a subquery that is grouped by the unit and them."
+        )
+    members = one_each(right.source)
+    if kind == "SEMI":
+        return replace(left, source=Join("inner", left.source, members, ()))
+    flag = free_name("present", left.spellings)
+    flagged = replace(members, columns=((flag, Literal(True)),))
+    shown = tuple((name, Field(name)) for name in left.spellings)
+    joined = Join("left", left.source, flagged, ())
+    return replace(left, source=Rows(joined, IsNull(Field(flag)), shown))
+
+
+def one_each(source: Source) -> PerUnit:
+    """One row for each unit of a source, without columns.
+
+    >>> from discreet.query.algebra import Scan
+    >>> one_each(PerUnit(Scan("t"), None, (("k", Field("k")),), (("k", Field("k")),)))
+    PerUnit(source=Scan(table='t', names=()), where=None, keys=(), columns=())
+    """
+    match source:
+        case Rows(inner, where) | PerUnit(inner, where):
+            return PerUnit(inner, where, (), ())
+    return PerUnit(source, None, (), ())
+
+
+def _flag(
+    right: Relation, columns: list[Visible], used: list[str]
+) -> tuple[Relation, list[Visible]]:
+    """The private right side of a left join with a column that says that there is a row.
+
+    Its unit is missing where there is none, so that it stands for this column from here on.
+    """
+    flag = free_name("present", [*used, *right.spellings])
+    flagged = (flag, Literal(True))
+    match right.source:
+        case Rows(columns=made) | PerUnit(columns=made):
+            source: Source = replace(right.source, columns=(*made, flagged))
+        case _:
+            own = tuple((name, Field(name)) for name in right.spellings)
+            source = Rows(right.source, None, (*own, flagged))
+    present = Typed(Field(flag), Kind.PRESENT)
+    shown = [replace(each, typed=present) if each.typed is None else each for each in columns]
+    return replace(right, source=source), shown
 
 
 def _tell_apart(left: Relation, right: Relation, node: "Expr") -> None:
@@ -235,6 +307,11 @@ def _check_pairs(
                 "with the unit of another private table."
             )
         kinds = first.typed.kind, second.typed.kind
+        if Kind.PRESENT in kinds:
+            raise UnsafeQuery(
+                f"ON{where_in_text(node)}: after LEFT JOIN the unit of its right side can be "
+                f"missing. Equate {left.units[0].spelt if left.units else 'the unit'} instead."
+            )
         if kinds[0] != kinds[1] and not (kinds[0].is_number and kinds[1].is_number):
             raise UnsafeQuery(
                 f"{kinds[0].described} cannot be compared with {kinds[1].described}"
@@ -244,13 +321,14 @@ def _check_pairs(
         assert isinstance(second.typed.expression, Field)
         on[(first.typed.expression.name, second.typed.expression.name)] = None
     if left.population is not None and right.population is not None:
-        _same_people(left, right, node)
+        check_people(left, right, node)
         if not same_unit:
             raise _different_people(left, right, node)
     return tuple(on)
 
 
-def _same_people(left: Relation, right: Relation, node: "Expr") -> None:
+def check_people(left: Relation, right: Relation, node: "Expr") -> None:
+    """Refuse private tables of which nothing says which rows are of one person."""
     for side in (left, right):
         if side.unit is None:
             raise UnsafeQuery(

@@ -28,29 +28,32 @@ def _words(text: str) -> frozenset[str]:
 
 
 _ALLOWED = _words(
-    "ALIAS AND ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT DIV "
-    "DOT DOUBLE DPIPE ELSE END EQ FALSE FILTER FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE "
-    "IN INNER INT INTERVAL IS JOIN LEFT LIKE LIMIT LT LTE L_PAREN MOD NEQ NOT NULL NUMBER ON OR "
-    "ORDER_BY OUTER PLUS R_PAREN SELECT SLASH SMALLINT STAR STRING TEXT THEN TIMESTAMP TRUE USING "
-    "VAR VARCHAR WHEN WHERE WITH"
+    "ALIAS AND ANTI ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT "
+    "DIV DOT DOUBLE DPIPE ELSE END EQ EXISTS FALSE FILTER FLOAT FROM GROUP_BY GT GTE HAVING "
+    "IDENTIFIER ILIKE IN INNER INT INTERVAL IS JOIN LEFT LIKE LIMIT LT LTE L_PAREN MOD NEQ NOT "
+    "NULL NUMBER ON OR ORDER_BY OUTER OVER PARTITION_BY PLUS QUALIFY RANGE ROW ROWS R_PAREN SELECT "
+    "SEMI SLASH SMALLINT STAR STRING TEXT THEN TIMESTAMP TRUE USING VAR VARCHAR WHEN WHERE WITH"
 )
+_CLAUSES = _words("ANTI EXISTS OVER PARTITION_BY QUALIFY RANGE ROW ROWS SEMI")  # no names either
 _AS_FUNCTIONS = _words("LEFT REPLACE RIGHT")  # words of clauses that are functions before (
 
 # sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far;
 # DATE( does where it holds one name or text, so that none stands in another.
 _BEFORE_PARENTHESIS = (_ALLOWED | _AS_FUNCTIONS) - _words(
-    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT NULL NUMBER "
-    "OUTER R_PAREN SMALLINT STRING TEXT TIMESTAMP TRUE VARCHAR WITH"
+    "ANTI BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT NULL NUMBER "
+    "OUTER PARTITION_BY RANGE ROW ROWS R_PAREN SEMI SMALLINT STRING TEXT TIMESTAMP TRUE VARCHAR "
+    "WITH"
 )
 _IN_DATE = (["STRING", "R_PAREN"], ["VAR", "R_PAREN"], ["IDENTIFIER", "R_PAREN"])
 _FUNCTIONS = _words(
     "ABS AVG CAST CEIL CEILING CHAR_LENGTH COALESCE CONCAT CONTAINS CORR COUNT COUNTIF COUNT_IF "
     "COVAR_POP COVAR_SAMP DATE DATEDIFF DATEPART DATE_DIFF DATE_PART DATE_TRUNC DAY DAYOFMONTH "
-    "DAYOFWEEK DAYOFYEAR DP_INTERVAL_HIGH DP_INTERVAL_LOW ENDS_WITH EXTRACT FLOOR GREATEST HOUR IF "
-    "IFNULL IIF ISODOW LCASE LEAST LEFT LEN LENGTH LOWER LTRIM MAKE_DATE MAX MEDIAN MIN MINUTE MOD "
-    "MODE MONTH NULLIF NVL PERCENTILE_CONT PERCENTILE_DISC QUANTILE QUANTILE_CONT QUANTILE_DISC "
-    "QUARTER REGR_INTERCEPT REGR_SLOPE REPLACE RIGHT ROUND RTRIM SECOND SIGN STARTS_WITH STDDEV "
-    "STDDEV_POP STDDEV_SAMP SUBSTR SUBSTRING SUM TO_DATE TRIM TRUNC UCASE UPPER VARIANCE "
+    "DAYOFWEEK DAYOFYEAR DENSE_RANK DP_INTERVAL_HIGH DP_INTERVAL_LOW ENDS_WITH EXTRACT "
+    "FIRST_VALUE FLOOR GREATEST HOUR IF IFNULL IIF ISODOW LAG LAST_VALUE LCASE LEAD LEAST LEFT "
+    "LEN LENGTH LOWER LTRIM MAKE_DATE MAX MEDIAN MIN MINUTE MOD MODE MONTH NULLIF NVL "
+    "PERCENTILE_CONT PERCENTILE_DISC QUANTILE QUANTILE_CONT QUANTILE_DISC QUARTER RANK "
+    "REGR_INTERCEPT REGR_SLOPE REPLACE RIGHT ROUND ROW_NUMBER RTRIM SECOND SIGN STARTS_WITH "
+    "STDDEV STDDEV_POP STDDEV_SAMP SUBSTR SUBSTRING SUM TO_DATE TRIM TRUNC UCASE UPPER VARIANCE "
     "VARIANCE_POP VARIANCE_SAMP VAR_POP VAR_SAMP WEEK WEEKDAY WEEKOFYEAR WIDTH_BUCKET YEAR"
 )
 _AFTER_NUMBER = _words("COMMA DASH DCOLON DPIPE EQ GT GTE LT LTE MOD NEQ PLUS R_PAREN SLASH STAR")
@@ -59,6 +62,7 @@ _DIFFERENCES = _words("DATEDIFF DATE_DIFF")
 _AS_ALIAS = _words("JOIN SELECT WITH")  # on the allow-list, but no names
 _AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
 
+_BEFORE_SUBQUERY = _words("ALIAS EXISTS FROM IN JOIN")
 _TWO_SIZES = ["NUMBER", "COMMA", "NUMBER", "R_PAREN"]
 _BEGINS = _words("L_PAREN SELECT VALUES WITH")  # of what UNION adds
 
@@ -172,6 +176,12 @@ def _check_call(words: list["Token"], place: int) -> None:
     if token.token_type.name not in _BEFORE_PARENTHESIS:
         hint = FUNCTION_HINTS.get(name, TOKEN_HINTS.get(token.token_type.name, _TYPES))
         raise UnsafeQuery(f"{name[:60]}( (line {token.line}) is not supported here. {hint}")
+    following = [word.token_type.name for word in words[place + 2 : place + 3]]
+    if token.token_type.name == "EXISTS" and following != ["SELECT"]:
+        raise UnsafeQuery(
+            f"EXISTS (line {token.line}) takes a SELECT. Write EXISTS (SELECT 1 FROM b WHERE "
+            "b.unit = a.unit AND ...)."
+        )
     if name == "GROUP" and place > 0 and words[place - 1].text.upper() == "WITHIN":
         return
     if token.token_type.name == "VAR" and name not in _FUNCTIONS:
@@ -198,16 +208,16 @@ def _check_place(words: list["Token"], place: int) -> None:
         raise UnsafeQuery(
             f"a second WITH (line {token.line}) is not supported. Write WITH once, at the start."
         )
-    subquery = before[-1] == "L_PAREN" and before[0] in ("FROM", "JOIN", "ALIAS")
+    subquery = before[-1] == "L_PAREN" and before[0] in _BEFORE_SUBQUERY
     main = (
         before[-1] == "R_PAREN" and words[0].token_type.name == "WITH" and _is_outside(words, place)
     )
     if subquery or main:
         return
-    advice = "A subquery stands after FROM or JOIN, or in WITH."
-    if before == ["IN", "L_PAREN"]:
-        advice = "Write a JOIN with the table or subquery instead of IN (SELECT ...)."
-    raise UnsafeQuery(f"a second SELECT (line {token.line}) is not supported here. {advice}")
+    raise UnsafeQuery(
+        f"a second SELECT (line {token.line}) is not supported here. A subquery stands after FROM "
+        "or JOIN, in WITH, or in WHERE as unit IN (SELECT ...) or EXISTS (SELECT ...)."
+    )
 
 
 def _is_outside(words: list["Token"], place: int) -> bool:
@@ -243,7 +253,7 @@ def _alias(words: list["Token"], place: int, names: frozenset[str]) -> None:
     bare = kinds[0] == "R_PAREN" and ends and len(kinds) > 2
     if not token.text.isidentifier() or not (kinds[0] == "ALIAS" or bare):
         return
-    allowed = kinds[1] in _ALLOWED or token.text.casefold() in names
+    allowed = kinds[1] in _ALLOWED - _CLAUSES or token.text.casefold() in names
     if allowed and not (ends and kinds[1] in (_AS_BARE_ALIAS if bare else _AS_ALIAS)):
         return
     if not _in_cast(words, place):
@@ -267,6 +277,15 @@ def _check_allowed(words: list["Token"], place: int, names: frozenset[str]) -> N
     raise UnsafeQuery(f"{token.text[:60]} (line {token.line}) is not supported here. {hint}")
 
 
+def _check_nulls(words: list["Token"], place: int) -> None:
+    # The tree says the same of an ascending order with NULLS FIRST and of one without.
+    if [token.text.upper() for token in words[place : place + 2]] == ["NULLS", "FIRST"]:
+        raise UnsafeQuery(
+            f"NULLS FIRST (line {words[place].line}) is not supported beside a window. Missing "
+            "values come last."
+        )
+
+
 def allow(words: list["Token"], names: Iterable[str]) -> None:
     """Refuse tokens that are neither on the allow-list nor one of the names.
 
@@ -276,7 +295,10 @@ def allow(words: list["Token"], names: Iterable[str]) -> None:
 different people. Write JOIN ... ON a.unit = b.unit.
     """
     known = frozenset(name.casefold() for name in names)
+    windows = any(token.token_type.name == "OVER" for token in words)
     for place, token in enumerate(words):
+        if windows:
+            _check_nulls(words, place)
         if place > 0:
             _check_glued(words[place - 1], token)
             _alias(words, place, known)
