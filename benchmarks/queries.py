@@ -235,8 +235,46 @@ CASES = (
         "SELECT region, COUNT(DISTINCT user_id) AS n FROM visits GROUP BY region",
         "SELECT region, COUNT(DISTINCT user_id) FROM visits GROUP BY region",
     ),
+    (
+        "a filter on a column that no totals hold",
+        "SELECT region, COUNT(*) AS n, SUM(income) AS s FROM visits WHERE income > 777 "
+        "GROUP BY region",
+        "SELECT region, COUNT(*), SUM(income) FROM visits WHERE income > 777 GROUP BY region",
+    ),
+    (
+        "a window above: shares and ranks of regions, with simulated intervals",
+        "SELECT region, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS share, "
+        "RANK() OVER (ORDER BY SUM(income) DESC) AS place FROM visits GROUP BY region",
+        "SELECT region, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS share, "
+        "RANK() OVER (ORDER BY SUM(income) DESC) AS place FROM visits GROUP BY region",
+    ),
 )
 """Our question and the raw statement beside it."""
+
+
+def planning(report: Report, folder: Path) -> None:
+    """What reading and planning takes, each time with another constant."""
+    with discreet.Curator.open(folder / "vault-surface", price_floor=0) as curator:
+        session = curator.session("ana")
+        whole = "SELECT region, COUNT(*) AS n FROM visits WHERE income > {} GROUP BY region"
+        parts = ", ".join(
+            f"(SELECT COUNT(*) FROM visits WHERE income > {{}} AND income < {150_000 + place})"
+            for place in range(20)
+        )
+        texts = {
+            "planning a question, s": (whole, 0.005),
+            "planning a statement, s": (f"SELECT * FROM ({whole}) AS q ORDER BY n LIMIT 3", 0.005),
+            "planning a statement of 20 blocks, s": (f"SELECT {parts}", 0.1),
+        }
+        for case, (text, limit) in texts.items():
+            constants = iter(range(1, 1000))
+            time_of = best(
+                lambda text=text, constants=constants: session.explain(
+                    text.replace("{}", str(next(constants))), epsilon=1
+                ),
+                repeats=20,
+            )
+            report.faster(case, time_of, limit, "limit")
 
 
 def main() -> None:
@@ -246,6 +284,7 @@ def main() -> None:
     try:
         measure(report, folder)
         surface(report, folder)
+        planning(report, folder)
     finally:
         shutil.rmtree(folder)
 

@@ -693,7 +693,7 @@ STEPS = {"i": "1", "j": "1", "k": "5", "h": "0.5", "m": "0.1", "q": "0.001", "w"
 
 
 def average_cases() -> Iterator[Case]:
-    """Averages of one unit's rows, rounded to a step; of so few values a float loses no tie."""
+    """Averages of one unit's rows, rounded to a step; no tie of so few is lost in a float."""
     for column in NUMBERS:
         steps = f"SUM(CAST(ROUND({column} / {STEPS[column]}) AS BIGINT)) / COUNT({column})"
         plain = f"CAST(ROUND({steps}) * {STEPS[column]} AS DECIMAL(18, 3))"

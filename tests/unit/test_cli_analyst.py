@@ -147,7 +147,7 @@ def test_the_price_may_stand_in_the_sql(clinic, ana):
     ("words", "status", "message"),
     [
         ([COUNT, "--epsilon", "1.5"], 1, "to 1.5; the budget is 1. Ask at a lower price"),
-        (["SELECT * FROM visits", "--epsilon", "0.1"], 1, "Name the columns"),
+        (["SELECT * FROM visits", "--epsilon", "0.1"], 1, "Rows of people are not shown"),
         (["SELECT patient FROM visits", "--epsilon", "0.1"], 1, "COUNT(DISTINCT patient)"),
         (["DROP TABLE visits", "--epsilon", "0.1"], 1, "SELECT"),
         ([COUNT], 2, "give one price"),

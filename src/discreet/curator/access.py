@@ -52,7 +52,7 @@ from discreet.noise.bits import BitSource, system
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.released import Released, list_groups
 from discreet.query.literals import refuse_unknown_values
-from discreet.upper.engine import UpperFailed
+from discreet.upper.engine import UpperEngine, UpperFailed
 from discreet.upper.outcome import Outcome
 from discreet.upper.plan import StatementPlan
 
@@ -157,10 +157,11 @@ class Access:
             if stored is not None and is_complete(stored):
                 return self._replay(stored, key, request, paid)
             self.warehouse.upper.check(plan)
-            if stored is None:
-                stored = self._release_blocks(plan, key, keys, versions, bits, request, paid)
-            blocks = tuple(map(released_from, blocks_in(stored)))
-            outcome = self._run_above(plan, blocks)
+            with self.warehouse.upper.start() as engine:
+                if stored is None:
+                    stored = self._release_blocks(plan, key, keys, versions, bits, request, paid)
+                blocks = tuple(map(released_from, blocks_in(stored)))
+                outcome = self._run_above(engine, plan, blocks)
             body = statement_body(plan, blocks, versions, outcome)
             if stored.receipt.analyst == self.analyst:
                 self.vault.releases.store(key, stored.receipt, body)
@@ -186,10 +187,12 @@ class Access:
         key = self._key(plan, versions)
         return self.vault.releases.find(key, analyst=self._asker(plan))
 
-    def _run_above(self, plan: StatementPlan, blocks: tuple[Released, ...]) -> Outcome:
+    def _run_above(
+        self, engine: UpperEngine, plan: StatementPlan, blocks: tuple[Released, ...]
+    ) -> Outcome:
         """What stands above released blocks; its failure says what was paid and stays."""
         try:
-            return self.warehouse.upper.run(plan, blocks)
+            return self.warehouse.upper.run(engine, plan, blocks)
         except UpperFailed as failure:
             reason = str(failure)
         raise Unavailable(

@@ -114,7 +114,9 @@ class UpperEngine:
 
 def _explain(reason: str) -> str:
     """A failure in one line; of the engine's own text the first sentence."""
-    if "time limit" in reason or "memory" in reason.lower() or "died" in reason:
+    words = reason.partition("'")[0]  # what is quoted is not looked at
+    if any(word in words for word in ("time limit", "emory Error", "OutOfMemory", "died")):
         return "it took too much time or memory. Ask for less."
-    said = reason.partition(": ")[2].partition("\n")[0].strip()
+    said = reason.partition("Error: ")[2] or reason.partition(": ")[2]
+    said = said.partition("\n")[0].strip()
     return said if said.endswith((".", "!")) else f"{said}."

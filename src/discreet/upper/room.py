@@ -59,10 +59,13 @@ class UpperRoom:
             return str(refusal)
         return ""
 
-    def run(self, plan: StatementPlan, blocks: Sequence[Released]) -> Outcome:
-        """The result of an outer query, from a process that ends with it."""
-        with UpperEngine() as engine:
-            return run_upper(engine, plan, blocks)
+    def start(self) -> UpperEngine:
+        """A process for one outer query, which starts while its blocks run and ends with it."""
+        return UpperEngine()
+
+    def run(self, engine: UpperEngine, plan: StatementPlan, blocks: Sequence[Released]) -> Outcome:
+        """The result of an outer query, in a process of its own."""
+        return run_upper(engine, plan, blocks)
 
     def close(self) -> None:
         """End the process that is kept."""

@@ -283,6 +283,7 @@ def _check_plot(plot: Path) -> None:
 
 
 def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -> None:
+    from discreet.ledger.account import takes_nothing
     from discreet.report.tables import answer_table, notes_table
     from discreet.report.words import cost_text, left_text
 
@@ -295,6 +296,8 @@ def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -
     said = [f"Cost: {cost}."]
     if answer.free:
         said = [f"Free: asked before, the same answer, nothing charged. It had cost {cost}."]
+        if takes_nothing(answer.cost):
+            said = ["Free: nothing was charged."]
     if answer.bought is not None and not answer.bought.free:
         paid = cost_text(answer.bought.cost, analyst.conversion_delta)
         said.append(f"A noisy count was bought first, to know the error: {paid}.")

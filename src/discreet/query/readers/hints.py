@@ -98,7 +98,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "Rand": "Noise is added for you.",
         "Select": _SUBQUERY,
         "SetOperation": "Ask one question at a time.",
-        "Star": "Name the columns; * stands only in COUNT(*) and in subqueries.",
+        "Star": "Rows of people are not shown: ask for COUNT(*), SUM(x), AVG(x) with GROUP BY.",
         "Subquery": _SUBQUERY,
         "TryCast": "Leave the cast out.",
         "Tuple": "Compare the columns one by one.",
