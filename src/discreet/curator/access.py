@@ -105,6 +105,8 @@ class Access:
         turns = self.warehouse.turns
         with contextlib.nullcontext() if self.grid is None else turns.of((asker, key)):
             stored = self.vault.releases.find(key, analyst=asker)
+            if stored is not None and paid is None and self._is_part(stored):
+                return self._cite_part(plan, versions, stored, request)
             if stored is not None:
                 return self._replay(stored, key, request, paid)
             if paid is None:
@@ -359,6 +361,23 @@ class Access:
             self.vault.ledger.check_quota(self.analyst)  # a key takes room too
             self.vault.requests.bind(self.analyst, request, stored.receipt)
         return replay(stored)
+
+    def _is_part(self, stored: Release) -> bool:
+        """Whether a release is a block of a statement, whose entry stands for the statement."""
+        whole = self.vault.releases.paid_by(stored.receipt.sequence)
+        return whole is not None and whole.key != stored.key
+
+    def _cite_part(
+        self, plan: Plan, versions: Versions, stored: Release, request: Request | None
+    ) -> Answer:
+        """A block of a statement, asked by itself: it gets an entry of its own, which takes
+        nothing, so that its receipt and its key mean this question.
+        """
+        nothing = plan.cost.share(Fraction(0))
+        label = f"The question about {' and '.join(names_of(plan))}"
+        own = self._write_charge(plan, versions, nothing, label, {}, request=request)
+        earlier = self.vault.requests.settle(stored.key, own, stored.body)
+        return replay(earlier or replace(stored, receipt=own))
 
     def _charge(
         self,

@@ -147,3 +147,5 @@ def parse(text: str, tables: Mapping[str, Table]) -> Query:
         return _query(tree, tables, inside)
     except RecursionError:
         raise UnsafeQuery("the question is nested too deeply. Write it flatter.") from None
+    except AttributeError:  # a tree of a shape that nobody writes, such as FROM ..visits
+        raise UnsafeQuery(_explain_errors([])) from None

@@ -3,7 +3,7 @@ another way; and whether which rows there are hangs on it too. From the checked 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.upper.functions import AGGREGATES, RANKED
@@ -62,6 +62,7 @@ class Shape:
 
     columns: tuple[tuple[str, Dependence], ...]
     noisy_rows: bool = False
+    noisy_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,10 @@ class _Place:
     @property
     def noisy_rows(self) -> bool:
         return any(shape.noisy_rows for _, shape in self.sources)
+
+    @property
+    def noisy_order(self) -> bool:
+        return any(shape.noisy_order for _, shape in self.sources)
 
 
 def shape_of(query: Query, blocks: Sequence[Shape]) -> Shape:
@@ -132,8 +137,11 @@ class _Reading:
         )
         compared = query.operator != "UNION ALL" and any(part.noisy for _, part in columns)
         place = _Place((("", Shape(columns)),), outer)
-        cut = query.limit is not None and self._sorts(query.order, place, commons)
-        return Shape(columns, left.noisy_rows or right.noisy_rows or compared or cut)
+        order = left.noisy_order or right.noisy_order
+        if query.order:
+            order = self._sorts(query.order, place, commons)
+        cut = query.limit is not None and order
+        return Shape(columns, left.noisy_rows or right.noisy_rows or compared or cut, order)
 
     def _select(self, query: Select, commons: _Commons, outer: _Place | None) -> Shape:
         sources: tuple[tuple[str, Shape], ...] = ()
@@ -147,8 +155,8 @@ class _Reading:
 
         rows = joined or place.noisy_rows or hangs(query.where)
         grouped = bool(query.group or query.sets) or _has_aggregate(query)
-        keys = (*query.group, *(term for _, lists in query.sets for part in lists for term in part))
-        below = rows  # whether noise decides which rows are grouped
+        keys = _group_keys(query)
+        below = rows or any(map(hangs, keys))  # whether noise decides which rows are together
         rows = rows if keys or not grouped else False
         rows = rows or any(map(hangs, keys))
         columns: list[tuple[str, Dependence]] = []
@@ -167,7 +175,9 @@ class _Reading:
         rows = rows or (query.distinct and any(found.noisy for _, found in columns))
         sorts = self._sorts(query.order, place, commons)
         cut = query.limit is not None or query.offset is not None or bool(query.distinct_on)
-        return Shape(tuple(columns), rows or (cut and sorts) or any(map(hangs, query.distinct_on)))
+        order = sorts if query.order else place.noisy_order
+        lost = (cut and order) or any(map(hangs, query.distinct_on))
+        return Shape(tuple(columns), rows or lost, order)
 
     def _sorts(self, order: tuple[Sort, ...], place: _Place, commons: _Commons) -> bool:
         """Whether noise decides an order; a bare number stands for a column of the result."""
@@ -188,6 +198,8 @@ class _Reading:
             matched = [place.find(Column(called)).noisy for called in source.using] + [
                 self._read(source.on, place, commons).noisy if source.on is not None else False
             ]
+            if source.using:
+                left, right = _merge_using(source, left, right)
             shown = left if source.kind in ("SEMI", "ANTI") else (*left, *right)
             return shown, one or other or any(matched)
         match source.source:
@@ -198,8 +210,10 @@ class _Reading:
             case Nested(inner):
                 shape = self.query(inner, commons, outer)
             case Listed(rows):
-                count = len(rows[0]) if rows else 0
-                shape = Shape(tuple((f"col{at}", _FIXED) for at in range(count)))
+                place = _Place((), outer)
+                read = [[self._read(cell, place, commons) for cell in row] for row in rows]
+                columns = enumerate(zip(*read, strict=True))
+                shape = Shape(tuple((f"col{at}", _mix(cells)) for at, cells in columns))
         return ((source.alias, _rename(shape, source.columns)),), False
 
     def _read(  # noqa: C901 (one line for each class)
@@ -229,15 +243,17 @@ class _Reading:
                 return _mix(tuple(map(read, (operand, *values))))
             case Inside(operand, Select() | Combine() as query):
                 return _mix((read(operand), self._ask(query, place, commons)))
-            case Ask(_, query):
-                return self._ask(query, place, commons)
+            case Ask(word, query):
+                return self._ask(query, place, commons, word)
             case Apply():
                 return self._apply(expression, place, read, below)
         raise TypeError(f"{type(expression).__name__} is no expression")
 
-    def _ask(self, query: Query, place: _Place, commons: _Commons) -> Dependence:
+    def _ask(self, query: Query, place: _Place, commons: _Commons, word: str = "") -> Dependence:
         shape = self.query(query, commons, place)
         parts = tuple(found for _, found in shape.columns)
+        if word == "EXISTS":
+            return _mix((Dependence(noisy=shape.noisy_rows),))
         if len(parts) == 1 and not shape.noisy_rows:
             return parts[0]
         return _mix((*parts, Dependence(noisy=shape.noisy_rows)))
@@ -257,7 +273,8 @@ class _Reading:
             parts += [read(part) for part in applied.over.partition]
             parts += [read(sort.expression) for sort in applied.over.order]
         several = applied.over is not None or applied.function in AGGREGATES | RANKED
-        if several and (below or place.noisy_rows):
+        ordered = bool(applied.within or (applied.over is not None and applied.over.order))
+        if several and (below or place.noisy_rows or (place.noisy_order and not ordered)):
             parts.append(Dependence(noisy=True))
         return _mix(tuple(parts))
 
@@ -312,12 +329,67 @@ def _mix(parts: tuple[Dependence, ...]) -> Dependence:
     return Dependence(noisy, obscure, None) if noisy else _FIXED
 
 
+def _group_keys(query: Select) -> tuple[Expression, ...]:
+    """What a SELECT groups by: positions, names of its columns and ALL are resolved."""
+    listed = (*query.group, *(term for _, lists in query.sets for part in lists for term in part))
+    keys: list[Expression] = []
+    for term in listed:
+        if isinstance(term, Literal) and term.word == "ALL":
+            keys += [item.expression for item in query.items if not _aggregates(item.expression)]
+        elif isinstance(term, Number) and term.digits.isdigit():
+            keys += [item.expression for item in query.items[int(term.digits) - 1 :][:1]]
+        elif isinstance(term, Column) and not term.table:
+            named = [
+                i.expression for i in query.items if i.alias.casefold() == term.name.casefold()
+            ]
+            keys += [term, *(one for one in named if not _aggregates(one))]
+        else:
+            keys.append(term)
+    return tuple(keys)
+
+
+_Sources = tuple[tuple[str, Shape], ...]
+
+
+def _merge_using(join: Join, left: _Sources, right: _Sources) -> tuple[_Sources, _Sources]:
+    """Both sides with each column of USING once, on the left."""
+    folded = {name.casefold() for name in join.using}
+    found = {name: _Place(right).find(Column(name)) for name in join.using}
+
+    def merge(name: str, dependence: Dependence) -> Dependence:
+        if name.casefold() not in folded or join.kind not in ("RIGHT", "FULL"):
+            return dependence
+        other = next(each for key, each in found.items() if key.casefold() == name.casefold())
+        return _mix((dependence, other))
+
+    merged = tuple(
+        (
+            source,
+            replace(shape, columns=tuple((name, merge(name, one)) for name, one in shape.columns)),
+        )
+        for source, shape in left
+    )
+    rest = tuple(
+        (
+            source,
+            replace(
+                shape,
+                columns=tuple(
+                    (name, one) for name, one in shape.columns if name.casefold() not in folded
+                ),
+            ),
+        )
+        for source, shape in right
+    )
+    return merged, rest
+
+
 def _rename(shape: Shape, names: tuple[str, ...]) -> Shape:
     changed = [*names, *(called for called, _ in shape.columns[len(names) :])]
     columns = tuple(
         (called, found) for called, (_, found) in zip(changed, shape.columns, strict=False)
     )
-    return Shape(columns, shape.noisy_rows)
+    return replace(shape, columns=columns)
 
 
 def _spread(star: Star, sources: tuple[tuple[str, Shape], ...]) -> list[tuple[str, Dependence]]:

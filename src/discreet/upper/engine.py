@@ -20,6 +20,7 @@ _SETTINGS = {
     "threads": "1",
 }
 _CLOSED = ("SET disabled_filesystems = 'LocalFileSystem'",)
+_ADDRESS_SPACE = 3 << 30  # what the operating system gives the process, beside DuckDB's own limit
 _SECONDS = 20.0
 
 
@@ -69,7 +70,13 @@ class UpperEngine:
     def __init__(self, *, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
         self._child = Child(
-            Order(database=":memory:", commands=_COMMANDS, statements=_CLOSED, settings=_SETTINGS)
+            Order(
+                database=":memory:",
+                commands=_COMMANDS,
+                statements=_CLOSED,
+                settings=_SETTINGS,
+                address_space=_ADDRESS_SPACE,
+            )
         )
 
     def __enter__(self) -> "UpperEngine":

@@ -2,6 +2,7 @@
 is listed, with the parts it may have; all others are refused by name.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ Windows = Mapping[str, "Expr"]
 _BINARY = MappingProxyType(
     {
         "Add": "+", "And": "AND", "DPipe": "||", "Div": "/", "EQ": "=", "GT": ">", "GTE": ">=",
-        "LT": "<", "LTE": "<=", "Mod": "%", "Mul": "*", "NEQ": "<>",
+        "IntDiv": "//", "LT": "<", "LTE": "<=", "Mod": "%", "Mul": "*", "NEQ": "<>",
         "NullSafeEQ": "IS NOT DISTINCT FROM", "NullSafeNEQ": "IS DISTINCT FROM", "Or": "OR",
         "Sub": "-",
     }
@@ -80,6 +81,7 @@ _PARTS = frozenset(
         "DAYOFYEAR",
     ]
 )
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
 _ENDS = frozenset(("UNBOUNDED", "CURRENT ROW"))
 
 
@@ -174,7 +176,12 @@ def _read_left_out(node: "Expr") -> tuple[str, ...]:
 
 
 def _read_literal(_: Reader, node: "Expr") -> Expression:
-    return Text(str(node.this)) if node.args.get("is_string") else Number(str(node.this))
+    digits = str(node.this)
+    if node.args.get("is_string"):
+        return Text(digits)
+    if not _NUMBER.fullmatch(digits):
+        raise UnsafeQuery(f"{digits[:60]!r}{where_in_text(node)} is not a decimal number.")
+    return Number(digits)
 
 
 def _read_boolean(_: Reader, node: "Expr") -> Expression:
@@ -211,9 +218,10 @@ def _read_is(reader: Reader, node: "Expr") -> Expression:
 
 
 def _read_pattern(reader: Reader, node: "Expr") -> Expression:
-    only(node, "this", "expression")
+    only(node, "this", "expression", "negate")
     parts = reader.read(node.this), reader.read(node.expression)
-    return Operate(_PATTERNS[type(node).__name__], parts)
+    matched = Operate(_PATTERNS[type(node).__name__], parts)
+    return Operate("NOT", (matched,)) if node.args.get("negate") else matched
 
 
 def _read_between(reader: Reader, node: "Expr") -> Expression:

@@ -22,6 +22,7 @@ __all__ = [
     "alias_of",
     "group_terms",
     "is_aggregated",
+    "name_node",
     "name_of",
     "part_grouped",
     "plain",
@@ -68,8 +69,14 @@ def group_terms(select: "Expr") -> "list[Expr]":
     items = [plain(item) for item in select.expressions]
     group = select.args.get("group")
     if group is None:
-        if select.args.get("distinct") is None or any(True for item in items for _ in _find(item)):
+        distinct = select.args.get("distinct")
+        if distinct is None or any(True for item in items for _ in _find(item)):
             return []
+        if distinct.args.get("on") is not None:
+            raise UnsafeQuery(
+                f"DISTINCT ON over rows of people{where_in_text(select)} shows one of them. GROUP "
+                "BY the columns, and ask for aggregates."
+            )
         return items
     only(group, "expressions", "all")
     if group.args.get("all") and group.expressions:
@@ -84,7 +91,11 @@ def resolve_term(select: "Expr", term: "Expr") -> "Expr":
     place = ordinal(term, len(select.expressions))
     if place is not None:
         return plain(select.expressions[place])
-    aliased = [item for item in select.expressions if alias_of(item) and _names(term, item)]
+    aliased = [
+        item
+        for item in select.expressions
+        if alias_of(item) and _names(term, item) and not any(True for _ in _find(item))
+    ]
     return plain(aliased[0]) if aliased else term
 
 
@@ -122,14 +133,16 @@ class _Parting:
         select = self._select
         reserved = self._aliases
         aliases = {
-            text_of(plain(item)): alias_of(item) for item in select.expressions if alias_of(item)
+            text_of(plain(item), select): alias_of(item)
+            for item in select.expressions
+            if alias_of(item)
         }
         for key in self._keys:
             dated = date_key(key)
             if dated is None:
                 self._release(key, aliases, reserved)
             else:
-                self._labelled[text_of(key)] = (key, text_of(dated))
+                self._labelled[text_of(key, select)] = (key, text_of(dated, select))
                 self._release(dated, {}, [*reserved, *aliases.values()])
         places = [*select.expressions, *(select.args.get(part) for part in _ABOVE)]
         for place in places:
@@ -148,10 +161,7 @@ class _Parting:
         )
         question.set(
             "expressions",
-            [
-                trees.alias_(node.copy(), name, quoted=not _is_plain(name))
-                for name, node in self._made
-            ],
+            [name_node(node.copy(), name) for name, node in self._made],
         )
         if self._keys:
             keys = [date_key(key) or key.copy() for key in self._keys]
@@ -160,7 +170,7 @@ class _Parting:
         return Parted(question, self._above(), lists_keys)
 
     def _release(self, node: "Expr", aliases: dict[str, str], reserved: list[str]) -> None:
-        text = text_of(node)
+        text = text_of(node, self._select)
         if text in self._named:
             return
         name = aliases.get(text) or free_name(name_of(node), [*self._used, *reserved])
@@ -177,7 +187,7 @@ class _Parting:
         for item in select.expressions:
             name = free_name(alias_of(item) or name_of(plain(item)), names)
             names.append(name)
-            items.append(trees.alias_(self._raise(plain(item)), name, quoted=not _is_plain(name)))
+            items.append(name_node(self._raise(plain(item)), name))
         above = trees.Select(expressions=items)
         having = select.args.get("having")
         if having is not None:
@@ -187,6 +197,8 @@ class _Parting:
             found = select.args.get(part)
             if isinstance(found, list):
                 above.set(part, [self._raise(node) for node in found])
+            elif part == "order" and found is not None:
+                above.set(part, self._raise_order(found))
             elif found is not None:
                 above.set(part, self._raise(found))
         for part in ("limit", "offset"):
@@ -195,6 +207,17 @@ class _Parting:
         if select.args.get("distinct") is not None:
             above.set("distinct", self._raise(select.args["distinct"]))
         return above
+
+    def _raise_order(self, order: "Expr") -> "Expr":
+        """ORDER BY, in which the name of a column of the result comes before all others."""
+        aliases = {alias.casefold() for alias in self._aliases}
+        changed = order.copy()
+        terms = []
+        for term in order.expressions:
+            shown = _bare(term.this).casefold() in aliases
+            terms.append(term.copy() if shown else self._raise(term))
+        changed.set("expressions", terms)
+        return changed
 
     def _resolve(self, node: "Expr") -> "Expr":
         """A condition in which names of the SELECT list stand for what they name."""
@@ -206,23 +229,35 @@ class _Parting:
         released = {name.casefold() for name in self._named.values()}
 
         def change(inner: "Expr") -> "Expr":
+            if _is_aggregate(inner) or type(inner).__name__ in (*QUERIES, "Subquery"):
+                return inner.copy()
             name = _bare(inner).casefold()
             if name in listed and name not in released:
                 return listed[name].copy()
-            return inner
+            changed = inner.copy()
+            for part, value in inner.args.items():
+                if isinstance(value, list):
+                    changed.set(part, [change(v) if hasattr(v, "args") else v for v in value])
+                elif hasattr(value, "args"):
+                    changed.set(part, change(value))
+            return changed
 
-        changed: Expr = node.copy().transform(change)
-        return changed
+        if any(type(inner).__name__ == "Window" for inner in node.walk()):
+            raise UnsafeQuery(
+                f"a window in HAVING{where_in_text(node)} is not supported. Write QUALIFY."
+            )
+        return change(node)
 
     def _raise(self, node: "Expr") -> "Expr":
         """The node with the columns of the question in the place of keys and aggregates."""
         from sqlglot import expressions as trees
 
-        known = self._named.get(text_of(node))
+        known = self._named.get(text_of(node, self._select))
         if known is not None:
             return trees.column(trees.to_identifier(known, quoted=True))
-        if text_of(node) in self._labelled:
-            key, dated = self._labelled[text_of(node)]
+        labelled = self._labelled.get(text_of(node, self._select))
+        if labelled is not None:
+            key, dated = labelled
             column = trees.column(trees.to_identifier(self._named[dated], quoted=True))
             return label_key(key, column)
         if type(node).__name__ in (*QUERIES, "Subquery"):
@@ -312,12 +347,15 @@ def _names(term: "Expr", item: "Expr") -> bool:
     return _bare(term).casefold() == alias_of(item).casefold()
 
 
-def text_of(node: "Expr") -> str:
-    """A node as text by which equal ones are known: without capitals and tables of names."""
+def text_of(node: "Expr", select: "Expr") -> str:
+    """A node of a SELECT as text by which equal ones are known: without capitals, and without the
+    tables of names where there is but one.
+    """
+    alone = not select.args.get("joins")
     changed = plain(node).copy()
     for inner in list(changed.walk()):
         if type(inner).__name__ == "Column":
-            inner.set("table", None)
+            inner.set("table", None if alone else inner.args.get("table"))
             inner.set("db", None)
         if type(inner).__name__ == "Identifier":
             inner.set("this", str(inner.this).casefold())
@@ -348,6 +386,14 @@ def _copy(value: object) -> object:
     if isinstance(value, list):
         return [_copy(each) for each in value]
     return value.copy() if hasattr(value, "copy") else value
+
+
+def name_node(node: "Expr", name: str) -> "Expr":
+    """An entry of a SELECT list: a node with an alias."""
+    from sqlglot import expressions as trees
+
+    quoted = not _is_plain(name)
+    return trees.Alias(this=node, alias=trees.to_identifier(name, quoted=quoted))
 
 
 def _is_plain(name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import UnsafeQuery
 from discreet.query.readers.naming import free_name
 from discreet.query.readers.typed import only, where_in_text
-from discreet.upper.grouped import alias_of, name_of, plain, resolve_term, text_of
+from discreet.upper.grouped import alias_of, name_node, name_of, plain, resolve_term, text_of
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -45,7 +45,7 @@ def expand_sets(select: "Expr") -> "Expr":
                 "not supported. Put it into an outer query."
             )
     lists = _lists(select)
-    keys = {text_of(term): term for terms in lists for term in terms}
+    keys = {text_of(term, select): term for terms in lists for term in terms}
     names: list[str] = []
     for item in select.expressions:
         names.append(free_name(alias_of(item) or name_of(plain(item)), names))
@@ -78,10 +78,12 @@ def _lists(select: "Expr") -> list[Terms]:
         if kind == "GroupingSets":
             choices.append(listed)
         elif kind == "Rollup":
-            choices.append([_join(listed[:size]) for size in range(len(listed), -1, -1)])
+            choices.append([_join(listed[:size], select) for size in range(len(listed), -1, -1)])
         else:
             sizes = range(len(listed), -1, -1)
-            choices.append([_join(list(c)) for size in sizes for c in combinations(listed, size)])
+            choices.append(
+                [_join(list(c), select) for size in sizes for c in combinations(listed, size)]
+            )
     count = 1
     for choice in choices:
         count *= len(choice)
@@ -90,11 +92,11 @@ def _lists(select: "Expr") -> list[Terms]:
             f"the question has {count} groupings{where_in_text(group)}; the limit is {_MOST}. Ask "
             "for the ones that are needed, in GROUPING SETS."
         )
-    return [_join(list(parts)) for parts in product(*choices)]
+    return [_join(list(parts), select) for parts in product(*choices)]
 
 
-def _join(parts: list[Terms]) -> Terms:
-    known = {text_of(term): term for part in parts for term in part}
+def _join(parts: list[Terms], select: "Expr") -> Terms:
+    known = {text_of(term, select): term for part in parts for term in part}
     return tuple(known.values())
 
 
@@ -108,7 +110,7 @@ def _select_one(select: "Expr", terms: Terms, keys: dict[str, "Expr"], names: li
     """The SELECT of one list of keys: the others are missing in it."""
     from sqlglot import expressions as trees
 
-    here = {text_of(term) for term in terms}
+    here = {text_of(term, select) for term in terms}
     gone = set(keys) - here
     one = trees.Select(
         **{
@@ -121,35 +123,33 @@ def _select_one(select: "Expr", terms: Terms, keys: dict[str, "Expr"], names: li
     )
     items = []
     for item, name in zip(select.expressions, names, strict=True):
-        items.append(trees.alias_(_leave_out(plain(item), here, gone), name, quoted=False))
-        if not name.isidentifier():
-            items[-1].args["alias"].set("quoted", True)
+        items.append(name_node(_leave_out(plain(item), gone, select), name))
     one.set("expressions", items)
     if terms:
         one.set("group", trees.Group(expressions=[term.copy() for term in terms]))
     if select.args.get("having") is not None:
-        condition = _leave_out(select.args["having"].this, here, gone)
+        condition = _leave_out(select.args["having"].this, gone, select)
         one.set("having", trees.Having(this=condition))
     return one
 
 
-def _leave_out(node: "Expr", here: set[str], gone: set[str]) -> "Expr":
+def _leave_out(node: "Expr", gone: set[str], select: "Expr") -> "Expr":
     """An expression in which keys that are not grouped by are NULL, and GROUPING says so."""
     from sqlglot import expressions as trees
 
-    if text_of(node) in gone:
+    if text_of(node, select) in gone:
         return trees.Null()
     if type(node).__name__ == "Anonymous" and str(node.this).upper() in ("GROUPING", "GROUPING_ID"):
-        bits = [int(text_of(part) in gone) for part in node.expressions]
+        bits = [int(text_of(part, select) in gone) for part in node.expressions]
         return trees.Literal.number(int("".join(map(str, bits)) or "0", 2))
     changed = node.copy()
     for part, value in node.args.items():
         if isinstance(value, list):
             changed.set(
-                part, [_leave_out(v, here, gone) if hasattr(v, "args") else v for v in value]
+                part, [_leave_out(v, gone, select) if hasattr(v, "args") else v for v in value]
             )
         elif hasattr(value, "args") and type(value).__name__ != "Identifier":
-            changed.set(part, _leave_out(value, here, gone))
+            changed.set(part, _leave_out(value, gone, select))
     return changed
 
 
@@ -158,11 +158,12 @@ def _order(select: "Expr", order: "Expr", names: list[str]) -> "Expr":
     from sqlglot import expressions as trees
 
     shown = {
-        text_of(plain(item)): name for item, name in zip(select.expressions, names, strict=True)
+        text_of(plain(item), select): name
+        for item, name in zip(select.expressions, names, strict=True)
     }
     changed = order.copy()
     for term in changed.expressions:
-        name = shown.get(text_of(term.this))
+        name = shown.get(text_of(term.this, select))
         if name is not None:
             term.set("this", trees.column(trees.to_identifier(name, quoted=True)))
     return changed

@@ -4,6 +4,7 @@ Post-processing of released numbers; nothing in this file ever sees an exact val
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -92,9 +93,12 @@ def _ends(low: float | None, high: float | None) -> tuple[float, float]:
 def _read(cell: Any, kind: str) -> Any:
     if cell is None or not isinstance(cell, str):
         return cell
-    if kind == "DATE":
-        return date.fromisoformat(cell)
-    return datetime.fromisoformat(cell) if kind.startswith("TIMESTAMP") else cell
+    with suppress(ValueError):  # beyond the years that Python knows it stays a text
+        if kind == "DATE":
+            return date.fromisoformat(cell)
+        if kind.startswith("TIMESTAMP"):
+            return datetime.fromisoformat(cell)
+    return cell
 
 
 def check_upper(engine: UpperEngine, plan: StatementPlan) -> tuple[tuple[str, str], ...]:
@@ -122,5 +126,7 @@ def run_upper(engine: UpperEngine, plan: StatementPlan, blocks: Sequence[Release
         engine.load(f"$b{place}", load_rows(block, columns, rows))
         shown.append((released, rows))
     result = engine.run(plan.upper_sql)
-    spreads = simulate(engine, plan, shown, result.columns, result.rows)
+    spreads: list[Spread] = []
+    with suppress(UpperFailed):  # the result is there; it has no simulated intervals then
+        spreads = simulate(engine, plan, shown, result.columns, result.rows)
     return Outcome(result.columns, result.rows, tuple(spreads))

@@ -3,7 +3,7 @@ for all of them together, and the outer query that their released rows go throug
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
@@ -17,13 +17,13 @@ from discreet.plan.parts.remarks import Note, Suggestion
 from discreet.plan.results.combination import combination
 from discreet.plan.results.evaluate import find_picked
 from discreet.plan.results.explain import cost_of
-from discreet.query.algebra import IntervalEnd
+from discreet.query.algebra import Field, IntervalEnd
 from discreet.rationals import Number, positive
 from discreet.schema.column import nearest
 from discreet.schema.table import Table
 from discreet.upper.dependence import Dependence, Shape, shape_of
 from discreet.upper.rows import leaf_of
-from discreet.upper.tree import Query
+from discreet.upper.tree import Block, Common, Query, parts_of
 from discreet.upper.write import write_query
 
 __all__ = ["StatementPlan", "half_width", "shape_of_block", "share_errors"]
@@ -55,6 +55,9 @@ class StatementPlan:
     ) -> "StatementPlan":
         """The plan of a statement from the plans of its blocks and the outer query."""
         shapes = [shape_of_block(block, at) for at, block in enumerate(blocks)]
+        for at in _read_twice(upper):
+            if blocks[at].domains:  # two rows of it may meet in one
+                shapes[at] = _without_terms(shapes[at])
         for at in listings:
             shapes[at] = Shape(tuple((name, Dependence()) for name, _ in shapes[at].columns))
         return cls(
@@ -256,7 +259,42 @@ def shape_of_block(block: Plan, at: int) -> Shape:
         columns.append((name, Dependence(True, obscure, (term,) if known else None)))
     query = block.query
     cut = query.having is not None or query.limit is not None or block.selection is not None
-    return Shape(tuple(columns), cut)
+    keys = {key.name for key in query.keys}
+    ordered = any(
+        not (isinstance(term.expression, Field) and term.expression.name in keys)
+        for term in query.order
+    )
+    return Shape(tuple(columns), cut, ordered)
+
+
+def _read_twice(upper: Query) -> set[int]:
+    """The blocks that a statement reads more than once, a subquery of WITH as often as it is
+    named.
+    """
+    counts: dict[int, int] = {}
+    named: dict[str, int] = {}
+
+    def count(part: object) -> None:
+        if isinstance(part, Block):
+            counts[part.place] = counts.get(part.place, 0) + 1
+        if isinstance(part, Common):
+            named[part.name.casefold()] = named.get(part.name.casefold(), 0) + 1
+        for inner in parts_of(part):
+            count(inner)
+
+    count(upper)
+    twice = {place for place, times in counts.items() if times > 1}
+    if any(times > 1 for times in named.values()):
+        twice |= set(counts)
+    return twice
+
+
+def _without_terms(shape: Shape) -> Shape:
+    columns = tuple(
+        (name, replace(found, terms=None) if found.noisy else found)
+        for name, found in shape.columns
+    )
+    return replace(shape, columns=columns)
 
 
 def half_width(plan: StatementPlan, found: Dependence, level: Number) -> float | None:

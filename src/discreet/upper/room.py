@@ -17,6 +17,7 @@ from discreet.upper.rows import kinds_of
 __all__ = ["UpperRoom"]
 
 _MOST = 1024
+_SECONDS = 5.0  # for a statement on blocks without rows
 
 _Tried = tuple[str, tuple[tuple[tuple[str, str], ...], ...]]
 
@@ -40,24 +41,42 @@ class UpperRoom:
         kinds = tuple(tuple(kinds_of(block).items()) for block in plan.blocks)
         tried = plan.upper_sql, kinds
         with self._lock:
-            if tried not in self._known:
-                self._known[tried] = self._try(plan)
+            refusal = self._known.get(tried)
+        if refusal is None:
+            refusal = self._try(plan)  # nobody waits for another's
+            with self._lock:
+                self._known[tried] = refusal
                 while len(self._known) > _MOST:
                     self._known.popitem(last=False)
-            refusal = self._known[tried]
         if refusal:
             raise UnsafeQuery(refusal)
 
     def _try(self, plan: StatementPlan) -> str:
-        if self._owner != os.getpid():  # a fork does not talk to its parent's child
-            self._trier, self._owner = None, os.getpid()
-        if self._trier is None or not self._trier.alive():
-            self._trier = UpperEngine()
+        engine = self._take()
         try:
-            check_upper(self._trier, plan)
-        except UnsafeQuery as refusal:
-            return str(refusal)
-        return ""
+            check_upper(engine, plan)
+            return ""
+        except UnsafeQuery as refused:
+            return str(refused)
+        finally:
+            self._give(engine)
+
+    def _take(self) -> UpperEngine:
+        """The process that is kept, if nobody has it, or a new one."""
+        with self._lock:
+            if self._owner != os.getpid():  # a fork does not talk to its parent's child
+                self._trier, self._owner = None, os.getpid()
+            engine, self._trier = self._trier, None
+        if engine is None or not engine.alive():
+            return UpperEngine(seconds=_SECONDS)
+        return engine
+
+    def _give(self, engine: UpperEngine) -> None:
+        with self._lock:
+            if self._trier is None:
+                self._trier = engine
+                return
+        engine.close()
 
     def start(self) -> UpperEngine:
         """A process for one outer query, which starts while its blocks run and ends with it."""

@@ -22,7 +22,7 @@ from discreet.plan.results.released import Released
 from discreet.upper.engine import Loaded, UpperEngine
 from discreet.upper.plan import StatementPlan
 from discreet.upper.rows import kinds_of, load_floats
-from discreet.upper.tree import Query, blocks_of
+from discreet.upper.tree import Query, Select, blocks_of
 from discreet.upper.write import name, write_query
 
 __all__ = ["DRAWS", "LEVELS", "Spread", "simulate"]
@@ -86,7 +86,9 @@ def simulate(
     for place in used:
         engine.load(f"$s{place}", _draw_block(*released[place], draws, bits))
     result = engine.run(_sql(plan, fixed, wanted, draws))
-    spreads = {tuple(row[: len(fixed)]): row[len(fixed) :] for row in result.rows}
+    if not all(row[-1] for row in result.rows):
+        return []  # rows beyond a limit that nothing tells apart
+    spreads = {tuple(row[: len(fixed)]): row[len(fixed) : -1] for row in result.rows}
     return [
         Spread(columns[at][0], tuple(_ends(spreads.get(key), place) for key in known))
         for place, at in enumerate(wanted)
@@ -155,6 +157,7 @@ def _sql(plan: StatementPlan, fixed: list[int], wanted: list[int], draws: int) -
         f'quantile_cont(CAST("u{at}" AS DOUBLE), [{shares}])::VARCHAR, COUNT("u{at}") / COUNT(*)'
         for at in wanted
     ]
+    values.append(f"COUNT(*) <= {draws}")
     sql = (
         f'SELECT {", ".join([*keys, *values])} FROM (SELECT range AS "draw" FROM range({draws})) '
         f'AS "$draws", LATERAL ({inner}) AS "$upper"({names})'
@@ -163,8 +166,11 @@ def _sql(plan: StatementPlan, fixed: list[int], wanted: list[int], draws: int) -
 
 
 def _uncut(query: Query) -> Query:
-    """The query without the order and the limit at its end, so that every row is in every draw."""
-    return replace(query, order=(), limit=None, offset=None)
+    """The query without the order and the limit at its end, so that every row is in every draw;
+    where DISTINCT ON chooses rows by the order, that stays.
+    """
+    order = query.order if isinstance(query, Select) and query.distinct_on else ()
+    return replace(query, order=order, limit=None, offset=None)
 
 
 def _ends(spread: tuple[Any, ...] | None, place: int) -> tuple[tuple[float, float], ...] | None:

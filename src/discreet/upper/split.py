@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
@@ -29,6 +30,7 @@ __all__ = ["Asked", "Statement", "read_statement"]
 _LINE = re.compile(r" \(line \d+[^)]*\)")
 _WORD = re.compile(r"[A-Z][A-Z_]+\b|[a-z_]+(?= \(line)")
 _SCHEMAS = ("main", "public")
+_LARGEST = 20_000  # parts of a parsed question
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ def read_statement(text: str, tables: Mapping[str, Table]) -> Query | Statement:
         raise first from None
     except RecursionError:
         raise UnsafeQuery("the question is nested too deeply. Write it flatter.") from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        raise first from None  # a tree of a shape that nobody writes
 
 
 def _split(text: str, tables: Mapping[str, Table], refusal: str) -> Statement:
@@ -211,7 +215,9 @@ class _Splitter:
             status = self._status(common.this, known)
             units = self._units(common.this, known) if status is _Status.PEOPLE else frozenset()
             name = str(common.args["alias"].this.this).casefold()
-            known[name] = _Known(status, common.this, units)
+            below = status in (_Status.PEOPLE, _Status.PUBLIC)
+            inner = self._inline(common.this, known) if below else common.this
+            known[name] = _Known(status, inner, units)
         return known
 
     def _source_status(self, node: "Expr", names: _Names) -> _Status:
@@ -368,15 +374,16 @@ class _Splitter:
             alias = table.args.get("alias")
             called = name if alias is None else str(alias.this.this)
             inner = trees.Subquery(
-                this=self._inline(known.node, _without(names, name)),
+                this=known.node.copy(),  # which means what its names meant where it stands
                 alias=trees.TableAlias(this=trees.to_identifier(called, quoted=True)),
             )
             table.replace(inner)
+            if sum(1 for _ in changed.walk()) > _LARGEST:
+                raise UnsafeQuery(
+                    f"WITH {name[:60]} is used so often that the question would be too long"
+                    f"{where_in_text(table)}. Use it less, or write it flatter."
+                )
         return changed
-
-
-def _without(names: _Names, name: str) -> _Names:
-    return {known: value for known, value in names.items() if known != name.casefold()}
 
 
 def _join(statuses: set[_Status]) -> _Status:
@@ -472,12 +479,22 @@ def _quote_names(node: "Expr") -> "Expr":
     return quoted
 
 
+@lru_cache(maxsize=1)
+def _writer() -> type:
+    """The writer of questions: standard SQL, in which // stays what it is."""
+    from sqlglot.expressions import IntDiv
+    from sqlglot.generator import Generator
+
+    own = {**Generator.TRANSFORMS, IntDiv: lambda writer, node: writer.binary(node, "//")}
+    return type("Writer", (Generator,), {"TRANSFORMS": own})
+
+
 def _render(node: "Expr", limits: str) -> str:
     """A private query as the text of a question."""
     for inner in node.walk():
         if type(inner).__name__ == "Ordered":
             inner.set("nulls_first", not inner.args.get("desc"))
-    text = str(node.sql(comments=False))
+    text = str(_writer()(comments=False).generate(node))
     if not limits:
         return text
     return f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({limits}){text.removeprefix('SELECT')}"

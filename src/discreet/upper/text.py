@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.statement.options import Shared, cut_shared
-from discreet.query.statement.text import check_calls, check_text, tokens
+from discreet.query.statement.text import check_calls, check_text, merge_slashes, tokens
 from discreet.upper.spelling import spell_tree
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_tree(text: str) -> "tuple[Shared, Expr]":
     text = _quote_backquoted(text)
     words, shared = cut_shared(tokens(text, most_selects=_MOST_SELECTS, begins=_BEGINS))
     check_calls(words)
-    words, top = _cut_top(words)
+    words, top = _cut_top(merge_slashes(words))
     try:
         tree = _parse(words, text)
         _check_depth(tree)

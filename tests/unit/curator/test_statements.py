@@ -252,6 +252,115 @@ def test_values_above_a_median_have_no_interval_and_say_so(session):
     assert any("no interval" in str(note) for note in answer.notes)
 
 
+SHIFTED = (
+    "WITH q AS (SELECT region, COUNT(*) AS n FROM visits GROUP BY region) "
+    "SELECT a.region, b.region AS other, {} AS d FROM q AS a JOIN q AS b ON a.region < b.region"
+)
+
+
+@pytest.mark.parametrize(
+    "part", ["a.n - b.n", "a.n + b.n", "a.n - (SELECT n FROM q WHERE region = 'north')"]
+)
+def test_two_rows_of_one_block_have_two_noises(session, part):
+    answer = session.sql(SHIFTED.format(part), epsilon=1)
+    assert answer.simulated == ("d",)
+    for row, interval in zip(answer, answer.intervals(), strict=True):
+        low, high = interval["d"]
+        assert high - low > 10 or row["region"] == "north"
+
+
+def test_a_value_beyond_a_limit_has_no_interval_of_another(session):
+    months = "(SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY 1) AS q"
+    answer = session.sql(f"SELECT ABS(n) AS r FROM {months} ORDER BY n DESC LIMIT 1", epsilon=1)
+    assert answer.intervals() == [{}]
+
+
+BLOCK = "(SELECT region, COUNT(*) AS n FROM visits GROUP BY region) AS q"
+
+
+@pytest.mark.parametrize(
+    ("text", "noisy"),
+    [
+        ("SELECT IF(n > 9, 'x', 'y') AS s, COUNT(*) AS g FROM {} GROUP BY 1", "g"),
+        ("SELECT IF(n > 9, 'x', 'y') AS s, COUNT(*) AS g FROM {} GROUP BY ALL", "g"),
+        ("SELECT IF(n > 9, 'x', 'y') AS s, COUNT(*) AS g FROM {} GROUP BY s", "g"),
+        ("SELECT COUNT(*) AS g FROM {} GROUP BY n > 9", "g"),
+        ("SELECT n FROM (VALUES ((SELECT COUNT(*) FROM visits))) AS v(n)", "n"),
+        ("SELECT x FROM (SELECT 5 AS x) a RIGHT JOIN (SELECT COUNT(*) AS x FROM visits) b "
+         "USING (x)", "x"),
+        ("SELECT ROW_NUMBER() OVER () AS p, region FROM (SELECT region, COUNT(*) AS n FROM visits "
+         "GROUP BY region ORDER BY n DESC) AS q", "p"),
+        ("SELECT FIRST(region) AS f FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region "
+         "ORDER BY n) AS q", "f"),
+    ],
+)  # fmt: skip
+def test_what_hangs_on_noise_is_not_called_fixed(session, text, noisy):
+    plan = session.explain(text.format(BLOCK), epsilon=1)
+    found = dict(plan.shape.columns)
+    assert found[noisy].noisy
+    assert found[noisy].terms is None or noisy in ("n", "x")
+
+
+def test_shifted_names_of_a_join_keep_their_noise(session):
+    text = (
+        "SELECT k, n, m FROM (SELECT * FROM (SELECT region, COUNT(*) AS a FROM visits GROUP BY "
+        "region) AS p JOIN (SELECT region, COUNT(*) AS b FROM visits WHERE age > 3 GROUP BY "
+        "region) AS r USING (region)) AS q(k, n, m)"
+    )
+    found = dict(session.explain(text, epsilon=1).shape.columns)
+    assert (found["k"].noisy, found["n"].noisy, found["m"].noisy) == (False, True, True)
+
+
+def test_a_block_of_a_statement_asked_by_itself_keeps_its_own_receipt(curator, session):
+    whole = session.sql(TWO, epsilon=1)
+    part = "SELECT COUNT(*) AS n FROM visits WHERE age > 40"
+    first = session.sql(part, epsilon=0.5, key="k1")
+    assert first.free
+    assert first.receipt.id != whole.receipt.id
+    again = session.sql(part, epsilon=0.5, key="k1")
+    assert again.to_dicts() == first.to_dicts()
+    assert again.receipt == first.receipt
+    assert spent(curator) == 1
+    assert len(session.transcript) == 2
+
+
+@pytest.mark.parametrize(
+    "day", ["MAKE_DATE(20000, 1, 1)", "DATE '2024-01-01' + INTERVAL 9999 YEAR"]
+)
+def test_days_that_python_does_not_know_break_nothing(session, day):
+    answer = session.sql(f"SELECT {day} AS d, n FROM {BLOCK}", epsilon=1)
+    assert all(isinstance(row["d"], str) for row in answer)
+    assert len(session.transcript) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) FROM public. .visits",
+        "SELECT COUNT(*) FROM ..visits",
+        "SELECT SUM(age) * . 100.0 AS a FROM visits",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1e) COUNT(*) FROM visits",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(privacy_unit_column='a, epsilon=5') "
+        "ROUND(COUNT(*)) FROM visits",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT ON (region) region, age FROM visits) AS q",
+    ],
+)
+def test_what_nobody_means_is_refused(session, text):
+    with pytest.raises(UnsafeQuery):
+        session.explain(text, epsilon=1)
+
+
+def test_names_that_are_used_in_each_other_do_not_grow_without_end(session):
+    steps = "c0 AS (SELECT patient, age FROM visits)"
+    for at in range(1, 17):
+        steps += (
+            f", c{at} AS (SELECT a.patient, a.age FROM c{at - 1} a JOIN c{at - 1} b "
+            "ON a.patient = b.patient)"
+        )
+    with pytest.raises(UnsafeQuery):
+        session.explain(f"WITH {steps} SELECT ROUND(COUNT(*)) FROM c16", epsilon=1)
+
+
 def test_an_error_buys_every_block_what_it_needs(session):
     plan = session.explain(TWO, error=40)
     assert all(0 < block.error["n"] <= 40 for block in plan.blocks)

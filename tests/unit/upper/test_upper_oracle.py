@@ -112,6 +112,19 @@ STATEMENTS = {
     "keys beside numbers": "SELECT r.region, q.n FROM (SELECT DISTINCT region FROM visits) AS r "
     "LEFT JOIN (SELECT region, COUNT(*) AS n FROM visits WHERE age > 89 GROUP BY region) AS q "
     "ON r.region = q.region AND q.n > 0",
+    "columns of two tables": "SELECT SUM(v.age) AS a, SUM(s.age) AS b, ROUND(COUNT(*)) AS c FROM "
+    "visits AS v JOIN (SELECT patient, COUNT(*) AS age FROM visits GROUP BY patient) AS s "
+    "ON v.patient = s.patient",
+    "a later name is not an earlier one": "WITH a AS (SELECT patient, age FROM visits), "
+    "visits AS (SELECT patient, age FROM visits WHERE age > 40) "
+    "SELECT (SELECT COUNT(*) FROM a) AS x, (SELECT COUNT(*) FROM visits) AS y",
+    "a scalar beside aggregates": "SELECT region, COUNT(*) AS n, (SELECT COUNT(*) FROM visits) "
+    "AS total FROM visits GROUP BY region",
+    "an aggregate of a column with its alias": "SELECT region, ROUND(SUM(age) * 1.0, 2) AS age "
+    "FROM visits GROUP BY region HAVING SUM(age) > 5000",
+    "order by an alias that is a column": "SELECT region AS a, -COUNT(*) AS region, ROUND(1.5) "
+    "AS r FROM visits GROUP BY visits.region ORDER BY region, a LIMIT 3",
+    "whole quotients": "SELECT age // 10 AS d, COUNT(*), ROUND(1.5) FROM visits GROUP BY 1",
     "filters": (
         "SELECT COUNT(*) / 2, ROUND(SUM(age) / 3.0, 1) FROM visits WHERE region = 'north' AND"
         " day >= '2024-06-01'"
@@ -124,7 +137,7 @@ STATEMENTS = {
         "WHERE z.a = 'north'"
     ),
 }  # fmt: skip
-EMPTY = ("keys computed", "of one person")
+EMPTY = ("whole quotients", "keys computed", "of one person")
 """Statements whose public keys are more than the data has."""
 
 

@@ -25,12 +25,12 @@ TAKEN = {
     "star of one": "SELECT b.*, a.n FROM a JOIN b ON a.k = b.k",
     "star without": "SELECT * EXCLUDE (d) FROM a",
     "constants": "SELECT 'it''s', 1.5e2, TRUE, NULL, DATE '2024-02-29', INTERVAL 3 MONTH FROM a",
-    "arithmetic": "SELECT -n + 2 * (x - 1) / 4, n % 3, n || 'x' FROM a",
+    "arithmetic": "SELECT -n + 2 * (x - 1) / 4, n % 3, n || 'x', n // 2 FROM a",
     "conditions": (
         "SELECT k FROM a WHERE n >= 1 AND n <> 9 AND (x IS NULL OR NOT x < 0) AND n BETWEEN 1 AND 9"
     ),
     "in": "SELECT k FROM a WHERE n IN (1, 4) AND k NOT IN ('south')",
-    "patterns": "SELECT k FROM a WHERE k LIKE '%th' OR k ILIKE 'E%'",
+    "patterns": "SELECT k FROM a WHERE k LIKE '%th' OR k ILIKE 'E%' OR k NOT LIKE 's%'",
     "distinct from": "SELECT k IS DISTINCT FROM 'north', x IS NOT DISTINCT FROM NULL FROM a",
     "truth": "SELECT (n > 1) IS TRUE, (x > 0) IS NOT TRUE FROM a",
     "case": "SELECT CASE k WHEN 'north' THEN 1 ELSE 2 END, CASE WHEN n > 3 THEN 'x' END FROM a",

@@ -67,7 +67,7 @@ class Order:
     """What a child opens, which commands it takes, and what it may read besides.
 
     `statements` run before external access is switched off and the configuration locked; `key`
-    stands for KEY_MARK in them.
+    stands for KEY_MARK in them. `address_space` limits the process's bytes, if it is not 0.
     """
 
     database: str
@@ -76,6 +76,7 @@ class Order:
     statements: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     key: str = field(default="", repr=False)
+    address_space: int = 0
 
     def spilling(self, folder: Path) -> "Order":
         """The same order with a folder for rows that outgrow the memory limit.
@@ -95,6 +96,7 @@ class Order:
         if specification is None or specification.origin is None:
             raise Failed("duckdb is not installed")
         return {
+            "address_space": self.address_space,
             "commands": list(self.commands),
             "database": self.database,
             "key": self.key,

@@ -92,6 +92,9 @@ def _open(duckdb: Any, order: dict[str, Any]) -> "DuckDBPyConnection":
     )
     for statement in order["statements"]:
         connection.execute(statement.replace(order["key_mark"], order["key"]))
+    if order["address_space"]:
+        most = order["address_space"]
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection

@@ -10,6 +10,7 @@ from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.query.algebra import Options
 from discreet.query.statement.relations import Relation
 from discreet.query.statement.text import tokens
+from discreet.schema.names import sql_name
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -94,7 +95,10 @@ def _number(name: str, value: list["Token"]) -> Fraction:
     if [token.token_type.name for token in value] != ["NUMBER"]:
         shown = "".join(token.text for token in value)[:60]
         raise UnsafeQuery(f"{name} is {shown!r}; it must be a positive number.")
-    return Fraction(value[0].text)
+    try:
+        return Fraction(value[0].text)
+    except ValueError:
+        raise UnsafeQuery(f"{name} is {value[0].text[:60]!r}; it must be a number.") from None
 
 
 def _apply(result: Options, name: str, value: Fraction) -> Options:
@@ -170,8 +174,19 @@ def cut_shared(words: list["Token"]) -> tuple[list["Token"], Shared]:
         if name in ("epsilon", "delta"):
             result = _apply(result, name, _number(name, value))
         else:
-            limits.append(f"{name}={''.join(token.text for token in value)}")
+            limits.append(f"{name}={_write_value(name, value)}")
     return outside, Shared(result, ", ".join(limits))
+
+
+def _write_value(name: str, value: list["Token"]) -> str:
+    """A number or a name, as it may stand in a clause; nothing else is passed on."""
+    kinds = [token.token_type.name for token in value]
+    if kinds == ["NUMBER"]:
+        return str(_number(name, value))
+    if kinds[::2] and set(kinds[::2]) <= {"VAR", "IDENTIFIER"} and set(kinds[1::2]) <= {"DOT"}:
+        return ".".join(sql_name(token.text) for token in value[::2])
+    shown = "".join(token.text for token in value)[:60]
+    raise UnsafeQuery(f"{name} is {shown!r}; it must be a number or a name.")
 
 
 def with_limits(

@@ -13,7 +13,14 @@ from discreet.schema.column import nearest
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["allow", "check_calls", "check_text", "spell", "tokens"]
+__all__ = [
+    "allow",
+    "check_calls",
+    "check_text",
+    "merge_slashes",
+    "spell",
+    "tokens",
+]
 
 _LARGEST_TEXT = 16_384
 _MOST_TOKENS = 3000
@@ -335,27 +342,43 @@ def check_calls(words: list["Token"]) -> None:
     _joins(words)
 
 
-def spell(words: list["Token"]) -> list["Token"]:
-    """Allowed tokens as the parser understands them: // is one sign, and DATE_DIFF is no function
-    that it knows, since it would take a third argument for a unit.
+def merge_slashes(words: list["Token"]) -> list["Token"]:
+    """The tokens with // as one sign.
 
-    >>> [each.token_type.name for each in spell(tokens("SELECT a // 2"))]
+    >>> [each.token_type.name for each in merge_slashes(tokens("SELECT a // 2"))]
     ['SELECT', 'VAR', 'DIV', 'NUMBER']
     """
     from sqlglot.tokenizer_core import Token, TokenType
 
-    spelt: list[Token] = []
-    for place, token in enumerate(words):
-        kind, before = token.token_type.name, spelt[-1] if spelt else token
-        following = [word.token_type.name for word in words[place + 1 : place + 2]]
-        if kind == "SLASH" == before.token_type.name and token.start == before.end + 1:
-            spelt[-1] = Token(TokenType.DIV, "//", before.line, before.col, before.start, token.end)
-        elif token.text.upper() in _DIFFERENCES and following == ["L_PAREN"]:
-            spelt.append(
-                Token(TokenType.VAR, DIFFERENCE, token.line, token.col, token.start, token.end)
+    merged: list[Token] = []
+    for token in words:
+        before = merged[-1] if merged else token
+        both = {token.token_type.name, before.token_type.name} == {"SLASH"}
+        if both and token.start == before.end + 1:
+            merged[-1] = Token(
+                TokenType.DIV, "//", before.line, before.col, before.start, token.end
             )
         else:
-            spelt.append(token)
+            merged.append(token)
+    return merged
+
+
+def spell(words: list["Token"]) -> list["Token"]:
+    """Allowed tokens as the parser understands them: // is one sign, and DATE_DIFF is no function
+    that it knows, since it would take a third argument for a unit.
+
+    >>> [each.text for each in spell(tokens("SELECT DATEDIFF('day', a, b)"))][1]
+    'DATE_DIFFERENCE'
+    """
+    from sqlglot.tokenizer_core import Token, TokenType
+
+    spelt = merge_slashes(words)
+    for place, token in enumerate(spelt):
+        following = [word.token_type.name for word in spelt[place + 1 : place + 2]]
+        if token.text.upper() in _DIFFERENCES and following == ["L_PAREN"]:
+            spelt[place] = Token(
+                TokenType.VAR, DIFFERENCE, token.line, token.col, token.start, token.end
+            )
     return spelt
 
 
