@@ -8,7 +8,7 @@ from discreet.query.algebra import Aggregate, Query, Statistic
 from discreet.query.literals import refuse_unknown_values
 from discreet.query.readers.hints import FUNCTION_HINTS, TOKEN_HINTS
 from discreet.query.statement import text as words
-from discreet.upper.split import Statement, read_statement
+from discreet.upper.reading.split import Statement, read_statement
 from support.questions import TABLES, ask
 from support.sql_page import ABOVE, ACCEPTED, FUNCTIONS, PAGE, REFUSED, refusal, rendered
 

@@ -18,7 +18,7 @@ from discreet.schema.table import Table
 from discreet.upper.engine import UpperEngine
 from discreet.upper.outcome import run_upper
 from discreet.upper.plan import StatementPlan
-from discreet.upper.split import read_statement
+from discreet.upper.reading.split import read_statement
 
 TABLE = Table(
     "t",

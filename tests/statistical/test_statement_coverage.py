@@ -17,8 +17,8 @@ from discreet.schema.table import Table
 from discreet.upper.engine import UpperEngine
 from discreet.upper.outcome import run_upper
 from discreet.upper.plan import StatementPlan
+from discreet.upper.reading.split import read_statement
 from discreet.upper.simulate import LEVELS
-from discreet.upper.split import read_statement
 from support.fit import check_rate_at_most, rejects
 
 GROUPS, RUNS, RELEASES = 400, 3, 250

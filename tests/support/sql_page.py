@@ -6,7 +6,7 @@ The reason of a refusal is what the parser says, so the page cannot tell another
 from pathlib import Path
 
 from discreet.errors import UnsafeQuery
-from discreet.upper.split import read_statement
+from discreet.upper.reading.split import read_statement
 from support.corpora import table_of_counts
 from support.questions import TABLES
 

@@ -327,7 +327,7 @@ QUESTIONS = {
     ),
     "all columns": Question(
         "SELECT * FROM visits",
-        r"\* stands only in (COUNT\(\*\))",
+        r"ask for (COUNT\(\*\))",
         lambda step: f"SELECT {step} AS n FROM visits",
     ),
     "rows": Question(

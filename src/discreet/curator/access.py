@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.curator.answer import Answer
 from discreet.curator.interrupts import charging
 from discreet.curator.measurement import Exact, Measurement, Prepared, UnitRows
-from discreet.curator.noising import add_noise, exact_cells
+from discreet.curator.noising import add_noise, add_noises, exact_cells
 from discreet.curator.planning import find_payer, read_versions
 from discreet.curator.replay import (
     block_keys,
@@ -258,7 +258,7 @@ class Access:
             plan=ran,
             cost=ran.cost,
             label=label_of(ran),
-            release=lambda exact, fresh: _add_noises(ran, exact.results(), fresh),
+            release=lambda exact, fresh: add_noises(ran.charged, exact.results(), fresh),
         )
         states = tuple(versions[name] for name in names_of(ran))
         released = self._run(measurement, states, payment, bits)
@@ -569,17 +569,6 @@ def _release_on_time(
         for lane in lanes:
             lane.lose()
     raise Unavailable(MESSAGE)  # the words of every failure; outside the handler, with no context
-
-
-def _add_noises(
-    plan: StatementPlan, results: list[list[tuple[Any, ...]]], bits: BitSource
-) -> list[Released]:
-    """What each block releases.
-
-    Privacy: the plan's cost, the sum of its blocks' costs.
-    """
-    pairs = zip(plan.blocks, results, strict=True)
-    return [add_noise(block, rows, bits.fresh()) for block, rows in pairs]
 
 
 def _check_constants(plan: Prepared) -> None:

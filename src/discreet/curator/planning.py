@@ -23,7 +23,7 @@ from discreet.query.parse import parse
 from discreet.rationals import Number
 from discreet.schema.table import Table, table_named
 from discreet.upper.plan import StatementPlan, share_errors
-from discreet.upper.split import Statement
+from discreet.upper.reading.split import Statement
 
 __all__ = ["Planner", "find_payer", "prepare_rows", "read_versions"]
 

@@ -48,7 +48,7 @@ from discreet.rationals import Number
 from discreet.schema.described import Tables
 from discreet.schema.table import Table
 from discreet.upper.plan import StatementPlan
-from discreet.upper.split import Statement
+from discreet.upper.reading.split import Statement
 
 __all__ = ["Session"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.upper.functions import AGGREGATES, RANKED
+from discreet.upper.reading.functions import AGGREGATES, RANKED
 from discreet.upper.tree import (
     Apply,
     Ask,

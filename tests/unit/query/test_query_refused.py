@@ -52,7 +52,7 @@ CLAUSES = [
     ("SELECT DISTINCT ON (region) region FROM visits", "Write GROUP BY"),
     ("SELECT ALL COUNT(*) FROM visits", "ALL (line 1)"),
     ("SELECT TOP 3 region FROM visits", "cannot be read"),
-    ("SELECT * FROM visits", "* is not supported here (line 1). Name the columns"),
+    ("SELECT * FROM visits", "* is not supported here (line 1). Rows of people"),
     ("SELECT visits.* FROM visits", "* is not supported"),
     ("SELECT COUNT(*) INTO t FROM visits", "INTO (line 1)"),
     ("SELECT COUNT(*) FROM visits, LATERAL (SELECT 1)", "LATERAL"),

@@ -5,7 +5,7 @@ import pytest
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Query
 from discreet.schema import Column, Table
-from discreet.upper.split import Statement, read_statement
+from discreet.upper.reading.split import Statement, read_statement
 from discreet.upper.write import write_query
 
 VISITS = Table(

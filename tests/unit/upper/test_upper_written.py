@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 from discreet.errors import UnsafeQuery
-from discreet.upper.expressions import KINDS
-from discreet.upper.functions import AGGREGATES, RANKED, SCALARS, WINDOWS
-from discreet.upper.read import read_query
-from discreet.upper.text import read_tree
+from discreet.upper.reading.expressions import KINDS
+from discreet.upper.reading.functions import AGGREGATES, RANKED, SCALARS, WINDOWS
+from discreet.upper.reading.read import read_query
+from discreet.upper.reading.text import read_tree
 from discreet.upper.write import write_query
 
 ROWS = """WITH a AS (SELECT * FROM (VALUES ('north', 1, 2.5, DATE '2024-01-31'),

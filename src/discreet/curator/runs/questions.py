@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from discreet.query.algebra import Query
 from discreet.schema.table import Table
-from discreet.upper.spelling import today
-from discreet.upper.split import Statement, read_statement
+from discreet.upper.reading.spelling import today
+from discreet.upper.reading.split import Statement, read_statement
 
 __all__ = ["Questions"]
 

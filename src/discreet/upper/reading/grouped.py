@@ -10,8 +10,8 @@ from discreet.errors import UnsafeQuery
 from discreet.query.readers.naming import free_name
 from discreet.query.readers.typed import only, where_in_text
 from discreet.query.statement.ranking import ordinal
-from discreet.upper.functions import AGGREGATES, RANKED, spell
-from discreet.upper.labels import date_key, label_key
+from discreet.upper.reading.functions import AGGREGATES, RANKED, spell
+from discreet.upper.reading.labels import date_key, label_key
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -54,7 +54,7 @@ class Parted:
 def is_aggregated(select: "Expr") -> bool:
     """Whether a SELECT has groups, an aggregate or DISTINCT.
 
-    >>> from discreet.upper.text import read_tree
+    >>> from discreet.upper.reading.text import read_tree
     >>> is_aggregated(read_tree("SELECT SUM(a) FROM t")[1])
     True
     """
@@ -102,7 +102,7 @@ def resolve_term(select: "Expr", term: "Expr") -> "Expr":
 def part_grouped(select: "Expr") -> Parted:
     """A grouped SELECT in its two parts.
 
-    >>> from discreet.upper.text import read_tree
+    >>> from discreet.upper.reading.text import read_tree
     >>> parted = part_grouped(read_tree("SELECT UPPER(r) AS u, COUNT(*) FROM t GROUP BY r")[1])
     >>> parted.question.sql()
     'SELECT r AS r, COUNT(*) AS count FROM t GROUP BY r'

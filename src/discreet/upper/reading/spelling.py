@@ -31,7 +31,7 @@ def today() -> date:
 def spell_tree(tree: "Expr") -> "Expr":
     """The tree with the spellings that are read.
 
-    >>> from discreet.upper.text import read_tree
+    >>> from discreet.upper.reading.text import read_tree
     >>> read_tree("SELECT MEAN(a), COUNT(), CAST(a AS TINYINT) FROM t")[1].sql()
     'SELECT AVG(a), COUNT(*), CAST(a AS INT) FROM t'
     """

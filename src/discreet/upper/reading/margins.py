@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from discreet.errors import UnsafeQuery
 from discreet.query.readers.naming import free_name
 from discreet.query.readers.typed import only, where_in_text
-from discreet.upper.grouped import alias_of, name_node, name_of, plain, resolve_term, text_of
+from discreet.upper.reading.grouped import (
+    alias_of,
+    name_node,
+    name_of,
+    plain,
+    resolve_term,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -31,7 +38,7 @@ def has_sets(select: "Expr") -> bool:
 def expand_sets(select: "Expr") -> "Expr":
     """The same rows as the union of one SELECT for each list of keys.
 
-    >>> from discreet.upper.text import read_tree
+    >>> from discreet.upper.reading.text import read_tree
     >>> tree = read_tree("SELECT a, COUNT(*) AS n FROM t GROUP BY ROLLUP (a)")[1]
     >>> expand_sets(tree).expression.sql()
     'SELECT NULL AS a, COUNT(*) AS n FROM t'

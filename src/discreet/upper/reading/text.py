@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import UnsafeQuery
 from discreet.query.statement.options import Shared, cut_shared
 from discreet.query.statement.text import check_calls, check_text, merge_slashes, tokens
-from discreet.upper.spelling import spell_tree
+from discreet.upper.reading.spelling import spell_tree
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr

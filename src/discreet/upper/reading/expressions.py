@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import UnsafeQuery
 from discreet.query.readers.typed import missing, only, refuse, where_in_text
 from discreet.schema.column import nearest
-from discreet.upper.functions import AGGREGATES, RANKED, SCALARS, WINDOWS, spell
+from discreet.upper.reading.functions import AGGREGATES, RANKED, SCALARS, WINDOWS, spell
 from discreet.upper.tree import (
     Apply,
     Ask,

@@ -17,10 +17,10 @@ from discreet.schema.column import nearest
 from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 from discreet.upper import tree
-from discreet.upper.grouped import QUERIES, group_terms, is_aggregated, part_grouped
-from discreet.upper.margins import expand_sets, has_sets
-from discreet.upper.read import BLOCK, read_query
-from discreet.upper.text import read_tree
+from discreet.upper.reading.grouped import QUERIES, group_terms, is_aggregated, part_grouped
+from discreet.upper.reading.margins import expand_sets, has_sets
+from discreet.upper.reading.read import BLOCK, read_query
+from discreet.upper.reading.text import read_tree
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr

@@ -26,7 +26,7 @@ _LEFT = re.compile(r"[A-Za-z](?<!%[A-Za-z])")
 def date_key(node: "Expr") -> "Expr | None":
     """The date that stands for a text of it, one for one; None for any other expression.
 
-    >>> from discreet.upper.text import read_tree
+    >>> from discreet.upper.reading.text import read_tree
     >>> date_key(read_tree("SELECT STRFTIME(day, '%Y-%m') FROM t")[1].expressions[0]).sql()
     "DATE_TRUNC('month', day)"
     >>> date_key(read_tree("SELECT STRFTIME(day, '%m') FROM t")[1].expressions[0])

@@ -10,7 +10,7 @@ from discreet.query.readers.naming import check_alias
 from discreet.query.readers.typed import only, refuse, where_in_text
 from discreet.schema.column import nearest
 from discreet.schema.names import sql_name
-from discreet.upper.expressions import Reader, read_name, read_order
+from discreet.upper.reading.expressions import Reader, read_name, read_order
 from discreet.upper.tree import (
     Block,
     Column,
