@@ -295,7 +295,9 @@ def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -
     receipt = answer.receipt
     said = [f"Cost: {cost}."]
     if answer.free:
-        said = [f"Free: asked before, the same answer, nothing charged. It had cost {cost}."]
+        said = [
+            f"Free: these numbers were released before, nothing was charged. They had cost {cost}."
+        ]
         if takes_nothing(answer.cost):
             said = ["Free: nothing was charged."]
     if answer.bought is not None and not answer.bought.free:
