@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Pure
@@ -84,6 +84,7 @@ def keyed(outcome, fixed):
     return rows if len(rows) == len(outcome.rows) else None
 
 
+@settings(max_examples=50)
 @given(st.lists(COLUMNS, min_size=1, max_size=4), WHERE)
 def test_noise_moves_columns_as_their_dependence_says(engine, parts, where):
     listed = ", ".join(f"{part} AS c{at}" for at, part in enumerate(parts))

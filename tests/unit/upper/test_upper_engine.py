@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.upper.engine import Loaded, UpperEngine, UpperFailed
+from support.pace import thinned
 
 pytestmark = pytest.mark.usefixtures("children_from_nothing")
 
@@ -61,7 +62,7 @@ def outcome_of(engine, sql):
         return str(failure)
 
 
-@pytest.mark.parametrize("sql", FILES)
+@pytest.mark.parametrize("sql", thinned(FILES, 3, "an engine"))
 def test_it_reads_no_file_and_no_address(engine, secret, sql):
     text = sql.format(path=secret, folder=secret.parent)
     said = outcome_of(engine, text)
@@ -94,7 +95,7 @@ ACTS = [
 ]
 
 
-@pytest.mark.parametrize("sql", ACTS)
+@pytest.mark.parametrize("sql", thinned(ACTS, 3, "an engine"))
 def test_it_does_nothing_but_one_select(engine, secret, sql):
     before = sorted(path.name for path in secret.parent.iterdir())
     with pytest.raises(UpperFailed):
@@ -112,7 +113,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("kind", BOMBS)
+@pytest.mark.parametrize("kind", thinned(BOMBS, 3, "bombs"))
 def test_bombs_end_with_the_process_or_before(engine, kind):
     with pytest.raises(UpperFailed) as failed:
         engine.run(BOMBS[kind])

@@ -9,6 +9,7 @@ from discreet.plan.results.released import Released
 from discreet.upper.engine import UpperEngine
 from discreet.upper.outcome import run_upper
 from discreet.upper.plan import StatementPlan
+from support.pace import thinned
 from support.plan_cases import exact_of
 from support.vaults import copied_curator, write_source
 
@@ -183,7 +184,7 @@ def without_empty(rows):
     return [row for row in rows if row[1] != "0"]
 
 
-@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize("name", thinned(STATEMENTS, 3, "statements"))
 def test_a_statement_says_what_duckdb_says_of_exact_numbers(curator, plain, name):
     text = STATEMENTS[name]
     session = curator.session("ana")
