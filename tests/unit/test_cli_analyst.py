@@ -81,7 +81,7 @@ def test_query_prints_value_interval_cost_and_what_is_left(clinic, ana):
     assert f"Left of analyst {ana}: epsilon 0.5 of 1." in outcome.out
     assert "Left of population patients: epsilon" in outcome.out
     again = clinic.run("query", COUNT, "--as", ana, "--epsilon", "0.5")
-    assert "Free: asked before" in again.out
+    assert "Free: these numbers were released before" in again.out
     assert f"Left of analyst {ana}: epsilon 0.5 of 1." in again.out
     assert again.out.split("Free")[0] == outcome.out.split("Cost")[0]
 
@@ -254,7 +254,7 @@ def test_query_prints_picked_values_and_keys_as_text(trips_cli):
     assert ", delta" in outcome.out.split("Cost: ")[1].splitlines()[0]
     assert "for private keys delta" in words(outcome)
     again = asked(trips_cli, "query", PICKED, "--delta", "1e-9")
-    assert "Free: asked before" in again.out
+    assert "Free: these numbers were released before" in again.out
     assert again.out.split("Free")[0] == outcome.out.split("Cost")[0]
 
 
@@ -323,7 +323,7 @@ def test_an_answer_without_a_chart_is_given_and_says_why(clinic, ana, tmp_path, 
         assert again.json["rows"] == drawn.json["rows"] != []
     else:
         assert again.out.splitlines()[:4] == drawn.out.splitlines()[:4]
-        assert "Free: asked before" in again.out
+        assert "Free: these numbers were released before" in again.out
 
 
 @pytest.mark.parametrize(

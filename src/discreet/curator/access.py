@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.answer import Answer
-from discreet.curator.interrupts import charging
 from discreet.curator.measurement import Exact, Measurement, Prepared, UnitRows
 from discreet.curator.noising import add_noise, add_noises, exact_cells
 from discreet.curator.planning import find_payer, read_versions
@@ -36,6 +35,7 @@ from discreet.curator.results.block_record import (
 from discreet.curator.results.block_result import BlockResult
 from discreet.curator.runs.lanes import Lane
 from discreet.curator.runs.pacing import Late, ResponseGrid
+from discreet.curator.runs.payment import Payment
 from discreet.curator.runs.together import label_of, names_of, runs_of, with_blocks
 from discreet.curator.runs.watched import Watched
 from discreet.curator.tables.warehouse import Warehouse
@@ -117,7 +117,7 @@ class Access:
                 label=f"The question about {' and '.join(names_of(plan))}",
                 release=lambda exact, fresh: add_noise(plan, exact.rows(), fresh),
             )
-            payment = _Payment(lambda: self._charge(measurement, versions, request=request), paid)
+            payment = Payment(lambda: self._charge(measurement, versions, request=request), paid)
             self._rehearse(plan)
             try:
                 released = self._run(measurement, versions, payment, bits)
@@ -159,6 +159,9 @@ class Access:
             if stored is not None and is_complete(stored):
                 return self._replay(stored, key, request, paid)
             self.warehouse.upper.check(plan)
+            known = stored is not None
+            if stored is not None and request is not None:
+                self.vault.requests.bind(self.analyst, request, stored.receipt)
             with self.warehouse.upper.start() as engine:
                 if stored is None:
                     stored = self._release_blocks(plan, key, keys, versions, bits, request, paid)
@@ -168,7 +171,7 @@ class Access:
             if stored.receipt.analyst == self.analyst:
                 self.vault.releases.store(key, stored.receipt, body)
             answer = statement_answer(plan, blocks, outcome, stored.receipt)
-            answer.free = takes_nothing(stored.receipt.loss)
+            answer.free = known or takes_nothing(stored.receipt.loss)
             return answer
 
     def is_price(self, plan: Plan | StatementPlan, paid: Charge) -> bool:
@@ -228,7 +231,7 @@ class Access:
             elif stored is not None:
                 known[block_key] = released_from(json.loads(stored.body))
         ran = with_blocks(plan, [at for at, block_key in enumerate(keys) if block_key not in known])
-        payment = _Payment(lambda: self._charge_blocks(plan, ran, keys, versions, request), paid)
+        payment = Payment(lambda: self._charge_blocks(plan, ran, keys, versions, request), paid)
         bodies: dict[str, bytes] = {}
         if ran is None:
             payment.make()
@@ -247,22 +250,25 @@ class Access:
         self,
         ran: StatementPlan,
         versions: Mapping[str, int],
-        payment: "_Payment",
+        payment: Payment,
         bits: BitSource,
     ) -> dict[str, Released]:
         """What each block releases, by its key: of all of them, or of none."""
         for block in ran.blocks:
             _check_constants(block)
             self._rehearse(block)
+        places = [place for run in runs_of(ran) for place in run.places]
+        in_order = [ran.blocks[place] for place in places]  # as their results come
         measurement = Measurement(
             plan=ran,
             cost=ran.cost,
             label=label_of(ran),
-            release=lambda exact, fresh: add_noises(ran.charged, exact.results(), fresh),
+            release=lambda exact, fresh: add_noises(in_order, exact.results(), fresh),
         )
         states = tuple(versions[name] for name in names_of(ran))
         released = self._run(measurement, states, payment, bits)
-        return dict(zip(block_keys(ran, versions), released, strict=True))
+        keys = block_keys(ran, versions)
+        return {keys[place]: part for place, part in zip(places, released, strict=True)}
 
     def _charge_blocks(
         self,
@@ -331,7 +337,7 @@ class Access:
 
         if measurement.cost is not None:
             _check_constants(plan)
-        payment = _Payment(pay)
+        payment = Payment(pay)
         result = self._run(measurement, now, payment)
         return payment.receipt, result
 
@@ -449,13 +455,16 @@ class Access:
         self,
         measurement: Measurement[_Result],
         versions: tuple[int, ...],
-        payment: "_Payment",
+        payment: Payment,
         bits: BitSource = system,
     ) -> _Result:
         """`release_rows` at once or on the time grid; a failure is stored as the outcome."""
         plan, watched = measurement.plan, Watched()
         known = dict(zip(names_of(plan), versions, strict=True))
-        runs = [(names, tuple(known[name] for name in names), sql) for names, sql in runs_of(plan)]
+        runs = [
+            (run.names, tuple(known[name] for name in run.names), run.statements)
+            for run in runs_of(plan)
+        ]
 
         def release(exact: list[list[tuple[Any, ...]]], fresh: BitSource) -> _Result:
             return measurement.release(Exact(plan, exact), fresh)
@@ -491,26 +500,6 @@ class Access:
             raise told  # outside the handler, with no context
         finally:
             del told
-
-
-class _Payment:
-    """What a run is paid with: an earlier charge, one that is made before the engine runs, or none
-    where something else was paid ahead.
-    """
-
-    __slots__ = ("_pay", "made", "receipt")
-
-    def __init__(self, pay: Callable[[], Charge | None], paid: Charge | None = None) -> None:
-        self._pay = pay
-        self.receipt = paid
-        self.made = False
-
-    def make(self) -> Charge | None:
-        charging()
-        if self.receipt is None:
-            self.receipt = self._pay()
-        self.made = True
-        return self.receipt
 
 
 def release_rows(

@@ -138,9 +138,8 @@ class _Reading:
         compared = query.operator != "UNION ALL" and any(part.noisy for _, part in columns)
         place = _Place((("", Shape(columns)),), outer)
         order = left.noisy_order or right.noisy_order
-        if query.order:
-            order = self._sorts(query.order, place, commons)
-        cut = query.limit is not None and order
+        order = order or self._sorts(query.order, place, commons)
+        cut = (query.limit is not None or query.offset is not None) and order
         return Shape(columns, left.noisy_rows or right.noisy_rows or compared or cut, order)
 
     def _select(self, query: Select, commons: _Commons, outer: _Place | None) -> Shape:
@@ -175,7 +174,7 @@ class _Reading:
         rows = rows or (query.distinct and any(found.noisy for _, found in columns))
         sorts = self._sorts(query.order, place, commons)
         cut = query.limit is not None or query.offset is not None or bool(query.distinct_on)
-        order = sorts if query.order else place.noisy_order
+        order = sorts or place.noisy_order  # which decides between equal rows
         lost = (cut and order) or any(map(hangs, query.distinct_on))
         return Shape(tuple(columns), rows or lost, order)
 
@@ -184,7 +183,12 @@ class _Reading:
         for sort in order:
             if isinstance(sort.expression, Number | Literal):  # a column of the result, or ALL
                 return True
-            if self._read(sort.expression, place, commons).noisy:
+            named = sort.expression
+            if isinstance(named, Column) and not named.table and place.aliases:
+                shown = place.aliases.get(named.name.casefold())  # before columns of that name
+                if shown is not None and shown.noisy:
+                    return True
+            if self._read(named, place, commons).noisy:
                 return True
         return False
 
@@ -198,6 +202,11 @@ class _Reading:
             matched = [place.find(Column(called)).noisy for called in source.using] + [
                 self._read(source.on, place, commons).noisy if source.on is not None else False
             ]
+            unsure = any(matched) or place.noisy_rows
+            if unsure and source.kind in ("LEFT", "FULL"):
+                right = _make_noisy(right)
+            if unsure and source.kind in ("RIGHT", "FULL"):
+                left = _make_noisy(left)
             if source.using:
                 left, right = _merge_using(source, left, right)
             shown = left if source.kind in ("SEMI", "ANTI") else (*left, *right)
@@ -273,8 +282,7 @@ class _Reading:
             parts += [read(part) for part in applied.over.partition]
             parts += [read(sort.expression) for sort in applied.over.order]
         several = applied.over is not None or applied.function in AGGREGATES | RANKED
-        ordered = bool(applied.within or (applied.over is not None and applied.over.order))
-        if several and (below or place.noisy_rows or (place.noisy_order and not ordered)):
+        if several and (below or place.noisy_rows or place.noisy_order):
             parts.append(Dependence(noisy=True))
         return _mix(tuple(parts))
 
@@ -349,6 +357,22 @@ def _group_keys(query: Select) -> tuple[Expression, ...]:
 
 
 _Sources = tuple[tuple[str, Shape], ...]
+
+
+def _make_noisy(sources: _Sources) -> _Sources:
+    """The sources whose columns are there or missing as noise decides."""
+    return tuple(
+        (
+            source,
+            replace(
+                shape,
+                columns=tuple(
+                    (name, _mix((one, Dependence(noisy=True)))) for name, one in shape.columns
+                ),
+            ),
+        )
+        for source, shape in sources
+    )
 
 
 def _merge_using(join: Join, left: _Sources, right: _Sources) -> tuple[_Sources, _Sources]:

@@ -301,6 +301,40 @@ def test_what_hangs_on_noise_is_not_called_fixed(session, text, noisy):
     assert found[noisy].terms is None or noisy in ("n", "x")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT MAX(r) AS top FROM (SELECT region AS r, n AS region FROM {} ORDER BY region DESC "
+        "LIMIT 1) AS z",
+        "SELECT region AS top FROM (SELECT region, 1 AS k FROM {} ORDER BY n DESC) AS z ORDER BY k "
+        "LIMIT 1",
+        "SELECT COALESCE(b.x, 0) AS top FROM {} LEFT JOIN (VALUES (1)) AS b(x) ON n > 100",
+        "SELECT region AS top FROM {} UNION ALL SELECT 'x' ORDER BY n OFFSET 3",
+    ],
+)
+def test_what_noise_chooses_is_not_called_fixed(session, text):
+    try:
+        shape = session.explain(text.format(BLOCK), epsilon=1).shape
+    except UnsafeQuery:
+        return  # DuckDB does not know it either
+    assert shape.noisy_rows or dict(shape.columns)["top"].noisy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT region, (SELECT count) AS c FROM visits GROUP BY region",
+        'SELECT region, (SELECT "$count") AS c FROM visits GROUP BY region',
+        "SELECT age // 10 AS age, COUNT(*) AS n FROM visits GROUP BY age",
+        "WITH visits AS (SELECT * FROM visits WHERE age > 50) SELECT SQRT(COUNT(*)) AS s "
+        "FROM main.visits",
+    ],
+)
+def test_what_could_mean_two_things_is_refused(session, text):
+    with pytest.raises(UnsafeQuery):
+        session.explain(text, epsilon=1)
+
+
 def test_shifted_names_of_a_join_keep_their_noise(session):
     text = (
         "SELECT k, n, m FROM (SELECT * FROM (SELECT region, COUNT(*) AS a FROM visits GROUP BY "

@@ -96,7 +96,16 @@ def resolve_term(select: "Expr", term: "Expr") -> "Expr":
         for item in select.expressions
         if alias_of(item) and _names(term, item) and not any(True for _ in _find(item))
     ]
-    return plain(aliased[0]) if aliased else term
+    if not aliased:
+        return term
+    named = plain(aliased[0])
+    inside = [inner for inner in named.walk() if _bare(inner).casefold() == _bare(term).casefold()]
+    if inside and inside[0] is not named:
+        raise UnsafeQuery(
+            f"GROUP BY {_bare(term)[:60]!r}{where_in_text(term)} is both a column and the alias of "
+            "something else. Choose another alias, or group by the position in the SELECT list."
+        )
+    return named
 
 
 def part_grouped(select: "Expr") -> Parted:
@@ -155,7 +164,7 @@ class _Parting:
             )
         if lists_keys:  # a question needs a number; keys that are not public are chosen by it
             count = trees.Anonymous(this="COUNT", expressions=[trees.Star()])
-            self._made.append((free_name("count", [*self._used, *reserved]), count))
+            self._made.append(("$count", count))  # a name that no outer query can say
         question = trees.Select(
             **{part: _copy(select.args[part]) for part in _BELOW if select.args.get(part)}
         )

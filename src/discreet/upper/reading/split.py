@@ -107,6 +107,7 @@ def _split(text: str, tables: Mapping[str, Table], refusal: str) -> Statement:
         shared, node = read_tree(text)
     except UnsafeQuery:
         raise _Unsplit from None
+    _refuse_hidden(node)
     word = _WORD.match(refusal)
     splitter = _Splitter(tables, shared.limits, word.group(0).upper() if word else "")
     try:
@@ -119,6 +120,19 @@ def _split(text: str, tables: Mapping[str, Table], refusal: str) -> Statement:
     if not splitter.blocks:
         raise _Unsplit
     return Statement(tuple(splitter.blocks), upper, shared.options)
+
+
+def _refuse_hidden(node: "Expr") -> None:
+    """Refuse a table with its schema beside a subquery of WITH that has the same name."""
+    from sqlglot import expressions as trees
+
+    named = {str(common.alias).casefold() for common in node.find_all(trees.CTE)}
+    for table in node.find_all(trees.Table):
+        if table.args.get("db") is not None and str(table.name).casefold() in named:
+            raise UnsafeQuery(
+                f"{str(table.name)[:60]!r}{where_in_text(table)} is a table and the name of a "
+                "subquery in WITH. Choose another name for the subquery."
+            )
 
 
 @dataclass(slots=True)
